@@ -1,0 +1,29 @@
+"""What a streamable resource is: positions, deltas, history, reassembly. Pure: no I/O, no clock, no chance."""
+
+from streamres.model.cursor import EPOCH_BITS, Position, decode_cursor, encode_cursor
+from streamres.model.decode import Utf8Decoder
+from streamres.model.delta import Append, Snapshot, fold
+from streamres.model.log import SEALS, Head, Reading, Reset, ResourceLog, Seal, State
+from streamres.model.producer import AppendNumber
+from streamres.model.reassembler import Reassembler, Update
+
+__all__ = [
+    "EPOCH_BITS",
+    "SEALS",
+    "Append",
+    "AppendNumber",
+    "Head",
+    "Position",
+    "Reading",
+    "Reassembler",
+    "Reset",
+    "ResourceLog",
+    "Seal",
+    "Snapshot",
+    "State",
+    "Update",
+    "Utf8Decoder",
+    "decode_cursor",
+    "encode_cursor",
+    "fold",
+]

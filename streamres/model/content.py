@@ -1,0 +1,101 @@
+"""Text that only grows, held once as UTF-8 in blocks with prefix sums.
+
+Nothing here joins the whole: a range is walked in slices. A range stays readable, with the same bytes, while
+the text grows, so a reader may keep a range and walk it as slowly as it likes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BLOCK_BYTES: Final = 64 * 1024
+"""Small appends are gathered into blocks of this size; it is also the longest slice of a walk."""
+
+_MAX_CODE_POINT_BYTES: Final = 4
+
+
+class TextContent:
+    """The bytes of one epoch of a text. The caller appends whole code points only."""
+
+    __slots__ = ("_blocks", "_ends", "_tail", "length")
+
+    def __init__(self) -> None:
+        self._blocks: list[bytes] = []
+        self._ends = array("Q")
+        self._tail = bytearray()
+        self.length = 0
+        """Bytes in all."""
+
+    def append(self, data: bytes) -> None:
+        """Adds `data` at the end; a large piece is kept as it is, without a copy."""
+        if len(data) >= BLOCK_BYTES:
+            self._close_tail()
+            self._add_block(data)
+        else:
+            self._tail += data
+            if len(self._tail) >= BLOCK_BYTES:
+                self._close_tail()
+        self.length += len(data)
+
+    def slices(self, begin: int, end: int) -> Iterator[bytes]:
+        """Walks the bytes from `begin` to `end` in slices of at most `BLOCK_BYTES`, each of whole code points.
+
+        `begin` and `end` are code point boundaries.
+        """
+        while begin < end:
+            stop = self.boundary_before(min(end, begin + BLOCK_BYTES), after=begin)
+            piece = self._slice(begin, stop)
+            begin += len(piece)
+            yield piece
+
+    def is_boundary(self, offset: int) -> bool:
+        """Says whether a code point starts, or the text ends, at `offset`."""
+        return offset == self.length or self._slice(offset, offset + 1)[0] & 0xC0 != 0x80
+
+    def boundary_before(self, offset: int, *, after: int) -> int:
+        """Gives the last boundary up to `offset`, or the first past `after` where there is none between."""
+        for candidate in range(offset, max(after, offset - _MAX_CODE_POINT_BYTES), -1):
+            if self.is_boundary(candidate):
+                return candidate
+        offset = after + 1
+        while not self.is_boundary(offset):
+            offset += 1
+        return offset
+
+    def line_start(self, offset: int) -> int:
+        """Gives the first line start from `offset` on that has text behind it, else the boundary at `offset`."""
+        if offset <= 0:
+            return 0
+        at = offset - 1
+        while at < self.length:
+            piece = self._slice(at, min(self.length, at + BLOCK_BYTES))
+            if (found := piece.find(b"\n")) >= 0:
+                at += found + 1
+                break
+            at += len(piece)
+        if at < self.length:
+            return at
+        return self.boundary_before(offset, after=max(0, offset - _MAX_CODE_POINT_BYTES))
+
+    def _slice(self, begin: int, end: int) -> bytes:
+        """The bytes from `begin` up to `end`, or up to the end of the block that holds `begin`."""
+        index = bisect_right(self._ends, begin)
+        if index == len(self._blocks):
+            base = self._ends[-1] if self._ends else 0
+            return bytes(self._tail[begin - base : end - base])
+        base = self._ends[index] - len(self._blocks[index])
+        return self._blocks[index][begin - base : end - base]
+
+    def _close_tail(self) -> None:
+        if self._tail:
+            self._add_block(bytes(self._tail))
+            self._tail = bytearray()
+
+    def _add_block(self, block: bytes) -> None:
+        self._blocks.append(block)
+        self._ends.append((self._ends[-1] if self._ends else 0) + len(block))

@@ -1,0 +1,70 @@
+"""The two answers that a history gives: a delta between two positions, or a snapshot at one.
+
+Both are views of the one copy of the content: making, merging and keeping them costs nothing, and what they
+show stays the same while the content grows (SR-3.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamres.errors import DeltaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from streamres.model.content import TextContent
+    from streamres.model.cursor import Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """The text that was added between two positions of one epoch."""
+
+    start: Position
+    stop: Position
+    content: TextContent
+
+    def slices(self) -> Iterator[bytes]:
+        """Walks the added UTF-8 in slices of whole code points (M5)."""
+        return self.content.slices(self.start.length, self.stop.length)
+
+    def merge(self, later: Append) -> Append:
+        """Gives the one delta that equals this and then `later` (SR-3.3).
+
+        Raises:
+            DeltaError: `later` does not start where this stops.
+        """
+        if later.content is not self.content or later.start != self.stop:
+            raise DeltaError(f"a delta from {later.start} does not follow one to {self.stop}")
+        return Append(start=self.start, stop=later.stop, content=self.content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The content at a position, from the byte `offset` on."""
+
+    stop: Position
+    content: TextContent
+    offset: int = 0
+
+    def slices(self) -> Iterator[bytes]:
+        """Walks the UTF-8 in slices of whole code points."""
+        return self.content.slices(self.offset, self.stop.length)
+
+
+def fold(snapshot: Snapshot, deltas: Iterable[Append]) -> bytes:
+    """Gives the content that follows from a snapshot and the deltas after it (SR-3.2).
+
+    Raises:
+        DeltaError: a delta does not start where what came before it stops.
+    """
+    parts = list(snapshot.slices())
+    stop = snapshot.stop
+    for delta in deltas:
+        if delta.start != stop:
+            raise DeltaError(f"a delta from {delta.start} does not follow content at {stop}")
+        parts.extend(delta.slices())
+        stop = delta.stop
+    return b"".join(parts)

@@ -1,0 +1,157 @@
+"""Where resources live: the one protocol that every backend fulfils, and the mark by which readers wait.
+
+What a store owes (the contract suite in `tests/store` holds every backend to it):
+
+S1  appends to one URI are linearizable, and acknowledged only when as durable as the backend promises
+S2  a read since gives a contiguous run
+S3  waiting is level-triggered: a change before, during or after the wait is seen
+S4  readers never hold up a writer
+S5  an append that is cancelled leaves all or nothing
+S6  what a subscriber costs is one position a resource
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import anyio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from contextlib import AbstractContextManager
+
+    from streamres.model import AppendNumber, Head, Position, Reading, Seal
+
+Kind = Literal["text"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What a resource is, apart from its content; the members of MCP's `Resource` that a producer states."""
+
+    uri: str
+    name: str
+    kind: Kind = "text"
+    mime_type: str = "text/plain"
+    title: str | None = None
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A resource in a list: what it is and where it stands."""
+
+    description: Description
+    head: Head
+
+
+class Watch:
+    """The marks of one reader: the newest head of each resource that changed since the reader last took them.
+
+    Never a queue: a reader that is slow finds one head a resource, however much was committed (SR-6.4).
+    """
+
+    __slots__ = ("_heads", "_list_changed", "_wake", "_woken")
+
+    def __init__(self) -> None:
+        self._heads: dict[str, Head] = {}
+        self._list_changed = False
+        self._woken = False
+        self._wake: anyio.Event | None = None
+
+    def mark(self, uri: str, head: Head) -> None:
+        """Notes that the resource is now at `head`."""
+        self._heads[uri] = head
+        self._set()
+
+    def mark_list(self) -> None:
+        """Notes that the list of resources changed."""
+        self._list_changed = True
+        self._set()
+
+    def wake(self) -> None:
+        """Ends the present or the next wait, with or without a mark."""
+        self._woken = True
+        self._set()
+
+    async def wait(self) -> None:
+        """Returns when there is a mark to take, or after `wake`; at once where there is one already (S3)."""
+        while not (self._heads or self._list_changed or self._woken):
+            self._wake = anyio.Event()
+            await self._wake.wait()
+        self._woken = False
+
+    def take(self) -> dict[str, Head]:
+        """Gives the heads marked since the last time, and forgets them."""
+        heads, self._heads = self._heads, {}
+        return heads
+
+    def take_list_changed(self) -> bool:
+        """Says whether the list changed since the last time, and forgets it."""
+        changed, self._list_changed = self._list_changed, False
+        return changed
+
+    def _set(self) -> None:
+        if self._wake is not None:
+            self._wake.set()
+            self._wake = None
+
+
+class Store(Protocol):
+    """Keeps resources and their histories. Errors are those of `ResourceLog.commit` and `ResourceNotFound`."""
+
+    async def create(self, description: Description) -> Head:
+        """Makes an empty resource.
+
+        Raises:
+            ResourceExists: the URI is taken.
+            LimitExceeded: one resource too many.
+        """
+        ...
+
+    async def append(
+        self,
+        uri: str,
+        data: bytes,
+        *,
+        seal: Seal | None = None,
+        number: AppendNumber | None = None,
+        expected_revision: int | None = None,
+    ) -> Head:
+        """Appends UTF-8 of whole code points, seals, or both in one step; see `ResourceLog.commit`."""
+        ...
+
+    async def replace(self, uri: str, data: bytes) -> Head:
+        """Puts other content in place, in an epoch of its own (SR-2.4)."""
+        ...
+
+    async def compact(self, uri: str, floor: int) -> None:
+        """Forgets the revisions below `floor` (SR-3.5)."""
+        ...
+
+    async def entry(self, uri: str) -> Entry:
+        """Gives what the resource is and where it stands."""
+        ...
+
+    async def read(
+        self,
+        uri: str,
+        since: Position | None = None,
+        *,
+        max_bytes: int | None = None,
+        tail_bytes: int | None = None,
+    ) -> Reading:
+        """Gives the delta after `since`, or a snapshot; see `ResourceLog.read`."""
+        ...
+
+    async def list(self, *, after: str | None = None, limit: int) -> list[Entry]:
+        """Gives up to `limit` resources in the order of their creation, from the one after the URI `after`."""
+        ...
+
+    def watch(self, uris: Iterable[str], *, list_changed: bool = False) -> AbstractContextManager[Watch]:
+        """Marks, while the context lasts, every commit to `uris`, there or not yet, and changes of the list.
+
+        From the moment it returns nothing is missed: subscribe first, then read (V3).
+        """
+        ...

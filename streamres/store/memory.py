@@ -1,0 +1,128 @@
+"""The store that lives and dies with the process.
+
+No lock: every method runs from start to end without giving way to another task (S1, S5), and a reading is a view
+of content that only grows, so a reader that is slow holds up nobody (S4).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import contextmanager
+from itertools import islice
+from secrets import randbits
+from typing import TYPE_CHECKING
+
+from streamres.errors import LimitExceeded, ResourceExists, ResourceNotFound
+from streamres.limits import Limits
+from streamres.model import EPOCH_BITS, ResourceLog
+from streamres.store.base import Description, Entry, Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from streamres.model import AppendNumber, Head, Position, Reading, Seal
+
+
+class MemoryStore:
+    """Keeps every resource in this process; what is acknowledged lasts as long as the process does."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
+        self._logs: dict[str, ResourceLog] = {}
+        self._descriptions: dict[str, Description] = {}
+        self._watches: defaultdict[str, set[Watch]] = defaultdict(set)
+        self._list_watches: set[Watch] = set()
+
+    async def create(self, description: Description) -> Head:
+        uri = description.uri
+        if uri in self._logs:
+            raise ResourceExists(uri)
+        if len(self._logs) >= self._limits.resources:
+            raise LimitExceeded("resources", self._limits.resources, "use a second server")
+        log = ResourceLog(uri, epoch=randbits(EPOCH_BITS), max_producers=self._limits.producers)
+        self._logs[uri] = log
+        self._descriptions[uri] = description
+        for watch in self._list_watches:
+            watch.mark_list()
+        return self._changed(log)
+
+    async def append(
+        self,
+        uri: str,
+        data: bytes,
+        *,
+        seal: Seal | None = None,
+        number: AppendNumber | None = None,
+        expected_revision: int | None = None,
+    ) -> Head:
+        log = self._log(uri)
+        if len(data) > self._limits.append_bytes:
+            raise LimitExceeded("append_bytes", self._limits.append_bytes, "make several appends of it")
+        before = log.head
+        head = log.commit(data, seal=seal, number=number, expected_revision=expected_revision)
+        if log.head is not before:
+            self._changed(log)
+        return head
+
+    async def replace(self, uri: str, data: bytes) -> Head:
+        log = self._log(uri)
+        epoch = old = log.head.position.epoch
+        while epoch == old:
+            epoch = randbits(EPOCH_BITS)
+        log.replace(data, epoch=epoch)
+        return self._changed(log)
+
+    async def compact(self, uri: str, floor: int) -> None:
+        self._log(uri).compact(floor)
+
+    async def entry(self, uri: str) -> Entry:
+        return Entry(head=self._log(uri).head, description=self._descriptions[uri])
+
+    async def read(
+        self,
+        uri: str,
+        since: Position | None = None,
+        *,
+        max_bytes: int | None = None,
+        tail_bytes: int | None = None,
+    ) -> Reading:
+        return self._log(uri).read(since, max_bytes=max_bytes, tail_bytes=tail_bytes)
+
+    async def list(self, *, after: str | None = None, limit: int) -> list[Entry]:
+        uris = iter(self._logs)
+        if after is not None:
+            for uri in uris:
+                if uri == after:
+                    break
+        return [
+            Entry(head=self._logs[uri].head, description=self._descriptions[uri]) for uri in islice(uris, limit)
+        ]
+
+    @contextmanager
+    def watch(self, uris: Iterable[str], *, list_changed: bool = False) -> Iterator[Watch]:
+        watch = Watch()
+        watched = tuple(uris)
+        for uri in watched:
+            self._watches[uri].add(watch)
+        if list_changed:
+            self._list_watches.add(watch)
+        try:
+            yield watch
+        finally:
+            self._list_watches.discard(watch)
+            for uri in watched:
+                watches = self._watches[uri]
+                watches.discard(watch)
+                if not watches:
+                    del self._watches[uri]
+
+    def _log(self, uri: str) -> ResourceLog:
+        try:
+            return self._logs[uri]
+        except KeyError:
+            raise ResourceNotFound(uri) from None
+
+    def _changed(self, log: ResourceLog) -> Head:
+        for watch in self._watches.get(log.uri, ()):
+            watch.mark(log.uri, log.head)
+        return log.head
