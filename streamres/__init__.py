@@ -1,0 +1,43 @@
+"""Output of a tool, a build or an agent, while it is still working, as MCP resources with revisions."""
+
+from streamres.app import Resource, Server
+from streamres.client import Client, ListChanged, Listed, Updated
+from streamres.errors import (
+    ConnectionLost,
+    CursorInvalid,
+    DeltaError,
+    DigestMismatch,
+    LimitExceeded,
+    ProtocolError,
+    ResourceError,
+    ResourceExists,
+    ResourceNotFound,
+    ResourceSealed,
+    RpcError,
+    StreamresError,
+)
+from streamres.limits import Limits
+from streamres.model import Update
+
+__all__ = [
+    "Client",
+    "ConnectionLost",
+    "CursorInvalid",
+    "DeltaError",
+    "DigestMismatch",
+    "Limits",
+    "ListChanged",
+    "Listed",
+    "LimitExceeded",
+    "ProtocolError",
+    "Resource",
+    "ResourceError",
+    "ResourceExists",
+    "ResourceNotFound",
+    "ResourceSealed",
+    "RpcError",
+    "Server",
+    "StreamresError",
+    "Update",
+    "Updated",
+]

@@ -9,6 +9,7 @@ StreamresError
     UnsupportedVersion        a protocol version that is not served
     MethodNotFound            a method that is not served
   ResourceError               has .uri
+    UriInvalid                not an absolute URI of RFC 3986, or too long
     ResourceNotFound
     ResourceExists
     ResourceSealed            a write after the seal
@@ -81,6 +82,13 @@ class ResourceError(StreamresError):
     def __init__(self, uri: str) -> None:
         super().__init__(uri)
         self.uri = uri
+
+
+class UriInvalid(ResourceError):
+    """The text is no absolute URI (RFC 3986), or a longer one than is taken."""
+
+    def __str__(self) -> str:
+        return f"{self.uri[:80]!r} is not a URI: scheme, colon, then at most 2048 ASCII characters without spaces"
 
 
 class ResourceNotFound(ResourceError):

@@ -33,9 +33,6 @@ class Limits:
     subscription_uris: int = 1_000
     """URIs that one subscription watches."""
 
-    uri_chars: int = 2_048
-    """Length of a URI. What browsers and proxies are known to carry."""
-
     page_entries: int = 100
     """Entries in one page of a list."""
 

@@ -3,6 +3,7 @@
 from streamres.model.cursor import EPOCH_BITS, Position, decode_cursor, encode_cursor
 from streamres.model.decode import Utf8Decoder
 from streamres.model.delta import Append, Snapshot, fold
+from streamres.model.description import Description, Entry, Kind
 from streamres.model.log import SEALS, Head, Reading, Reset, ResourceLog, Seal, State
 from streamres.model.producer import AppendNumber
 from streamres.model.reassembler import Reassembler, Update
@@ -12,7 +13,10 @@ __all__ = [
     "SEALS",
     "Append",
     "AppendNumber",
+    "Description",
+    "Entry",
     "Head",
+    "Kind",
     "Position",
     "Reading",
     "Reassembler",

@@ -16,6 +16,13 @@ class Utf8Decoder:
         self.replaced = 0
         """Bytes that were not UTF-8 so far."""
 
+    def copy(self) -> Utf8Decoder:
+        """Gives a decoder that goes on from here by itself."""
+        twin = Utf8Decoder()
+        twin._decoder.setstate(self._decoder.getstate())
+        twin.replaced = self.replaced
+        return twin
+
     def decode(self, data: bytes, *, final: bool = False) -> bytes:
         """Gives what is whole of `data` and of what was held back; with `final` nothing is held back."""
         if not self._decoder.getstate()[0] and data.isascii():

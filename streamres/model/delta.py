@@ -26,9 +26,19 @@ class Append:
     stop: Position
     content: TextContent
 
+    @property
+    def begin(self) -> int:
+        """Byte offset at which the added text begins."""
+        return self.start.length
+
+    @property
+    def size(self) -> int:
+        """Bytes of added text."""
+        return self.stop.length - self.start.length
+
     def slices(self) -> Iterator[bytes]:
         """Walks the added UTF-8 in slices of whole code points (M5)."""
-        return self.content.slices(self.start.length, self.stop.length)
+        return self.content.slices(self.begin, self.stop.length)
 
     def merge(self, later: Append) -> Append:
         """Gives the one delta that equals this and then `later` (SR-3.3).
@@ -43,15 +53,20 @@ class Append:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """The content at a position, from the byte `offset` on."""
+    """The content at a position, from the byte `begin` on."""
 
     stop: Position
     content: TextContent
-    offset: int = 0
+    begin: int = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes of text."""
+        return self.stop.length - self.begin
 
     def slices(self) -> Iterator[bytes]:
         """Walks the UTF-8 in slices of whole code points."""
-        return self.content.slices(self.offset, self.stop.length)
+        return self.content.slices(self.begin, self.stop.length)
 
 
 def fold(snapshot: Snapshot, deltas: Iterable[Append]) -> bytes:

@@ -145,11 +145,11 @@ class ResourceLog:
         if since is not None and reset is None:
             stop = self._stop(since.length, max_bytes)
             return self._reading(Append(start=since, stop=stop, content=self._content), None)
-        offset = 0
+        begin = 0
         if tail_bytes is not None and since is None and tail_bytes < self._content.length:
-            offset = self._content.line_start(self._content.length - tail_bytes)
-        stop = self._stop(offset, max_bytes)
-        return self._reading(Snapshot(stop=stop, content=self._content, offset=offset), reset)
+            begin = self._content.line_start(self._content.length - tail_bytes)
+        stop = self._stop(begin, max_bytes)
+        return self._reading(Snapshot(stop=stop, content=self._content, begin=begin), reset)
 
     def _reading(self, step: Append | Snapshot, reset: Reset | None) -> Reading:
         if step.stop == self.head.position:

@@ -23,7 +23,7 @@ AckT = TypeVar("AckT")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendNumber:
-    """Names one append: `seq` counts from 0 in each `epoch` of `producer`; a restarted producer takes a new epoch."""
+    """Names one append: `seq` counts from 0 in each `epoch` of `producer`; a restart takes a new epoch."""
 
     producer: str
     epoch: int

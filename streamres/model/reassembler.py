@@ -29,6 +29,8 @@ class Update:
     """
 
     text: str
+    since: str | None = None
+    """The cursor that a delta's text continues; None for a snapshot."""
     cursor: str
     revision: int
     state: State
@@ -78,8 +80,8 @@ class Reassembler:
         self._advance(update, data, sha256() if update.start == 0 else None, 0)
         return update
 
-    def delta(self, update: Update, *, start: str) -> Outcome:
-        """Takes the delta from the cursor `start` to the update's own.
+    def delta(self, update: Update) -> Outcome:
+        """Takes the delta from the cursor `update.since` to `update.cursor`.
 
         A duplicate changes nothing; neither does a gap, and the reader then reads since its cursor.
 
@@ -89,7 +91,7 @@ class Reassembler:
         if update.cursor == self.cursor:
             self.state = update.state  # a reader that came with a cursor learns here whether it is the seal's
             return "duplicate"
-        if start != self.cursor:
+        if update.since != self.cursor:
             return "gap"
         self._advance(update, update.text.encode("utf-8"), self._hash and self._hash.copy(), self._length)
         return "applied"

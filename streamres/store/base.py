@@ -12,8 +12,7 @@ S6  what a subscriber costs is one position a resource
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
@@ -21,29 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from contextlib import AbstractContextManager
 
-    from streamres.model import AppendNumber, Head, Position, Reading, Seal
-
-Kind = Literal["text"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
-    """What a resource is, apart from its content; the members of MCP's `Resource` that a producer states."""
-
-    uri: str
-    name: str
-    kind: Kind = "text"
-    mime_type: str = "text/plain"
-    title: str | None = None
-    description: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A resource in a list: what it is and where it stands."""
-
-    description: Description
-    head: Head
+    from streamres.model import AppendNumber, Description, Entry, Head, Position, Reading, Seal
 
 
 class Watch:
@@ -75,9 +52,14 @@ class Watch:
         self._woken = True
         self._set()
 
+    @property
+    def marked(self) -> bool:
+        """Says whether there is a mark to take."""
+        return bool(self._heads) or self._list_changed
+
     async def wait(self) -> None:
         """Returns when there is a mark to take, or after `wake`; at once where there is one already (S3)."""
-        while not (self._heads or self._list_changed or self._woken):
+        while not (self.marked or self._woken):
             self._wake = anyio.Event()
             await self._wake.wait()
         self._woken = False

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from streamres.errors import LimitExceeded, ResourceExists, ResourceNotFound
 from streamres.limits import Limits
-from streamres.model import EPOCH_BITS, ResourceLog
-from streamres.store.base import Description, Entry, Watch
+from streamres.model import EPOCH_BITS, Entry, ResourceLog
+from streamres.store.base import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streamres.model import AppendNumber, Head, Position, Reading, Seal
+    from streamres.model import AppendNumber, Description, Head, Position, Reading, Seal
 
 
 class MemoryStore:

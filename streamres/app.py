@@ -1,0 +1,180 @@
+"""The server that people use: a store, the methods over it, and the transport, put together."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from streamres.errors import DeltaError
+from streamres.limits import Limits
+from streamres.model import Description, Kind, Utf8Decoder, encode_cursor
+from streamres.server import Dispatcher
+from streamres.sources.upload import Upload
+from streamres.store import MemoryStore
+from streamres.transport import Guard, HttpEndpoint, bind, origin_of, serving
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import AsyncIterator, Collection
+
+    from streamres.model import Head, Seal, State
+    from streamres.store import Store
+
+MCP_PATH = "/mcp"
+UPLOAD_PATH = "/upload"
+
+
+class Resource:
+    """The producer's hold on one streamable resource; made by `Server.create`."""
+
+    def __init__(self, uri: str, store: Store, head: Head) -> None:
+        self.uri = uri
+        """The resource's URI."""
+        self._store = store
+        self._head = head
+        self._decoder = Utf8Decoder()
+
+    @property
+    def cursor(self) -> str:
+        """The cursor after this producer's last change."""
+        return encode_cursor(self._head.position, self.uri)
+
+    @property
+    def revision(self) -> int:
+        """The revision after this producer's last change."""
+        return self._head.position.revision
+
+    @property
+    def state(self) -> State:
+        """`open` until this producer seals."""
+        return self._head.state
+
+    @property
+    def replaced_bytes(self) -> int:
+        """Bytes handed to `append` that were not UTF-8 and stand as U+FFFD (SR-2.1)."""
+        return self._decoder.replaced
+
+    async def append(self, text: str | bytes) -> None:
+        """Adds text. Of bytes, a code point that is cut at the end waits for the next append (SR-2.1).
+
+        Raises:
+            ResourceSealed: the resource is sealed.
+            DeltaError: the text has a lone surrogate, which no UTF-8 has.
+            LimitExceeded: more than `Limits.append_bytes` at once.
+        """
+        await self._append(_encoded(text))
+
+    async def replace(self, text: str) -> None:
+        """Puts other text in place of all there is: readers get a new snapshot, never a delta (SR-2.4)."""
+        self._head = await self._store.replace(self.uri, _encoded(text))
+        self._decoder = Utf8Decoder()
+
+    async def seal(self, state: Seal = "complete") -> None:
+        """Says that nothing follows: `complete`, or `aborted` where the content was cut. Twice is once."""
+        await self._append(b"", seal=state)
+
+    async def _append(self, data: bytes, *, seal: Seal | None = None) -> None:
+        # A copy, so that a refused append changes nothing: what is held back stays held back.
+        decoder = self._decoder.copy()
+        whole = decoder.decode(data, final=seal is not None)
+        self._head = await self._store.append(self.uri, whole, seal=seal)
+        self._decoder = decoder
+
+
+class Server:
+    """An MCP server of streamable resources.
+
+    `name` is what it tells clients; without a `store` everything is kept in memory, as long as the process lives.
+    """
+
+    def __init__(self, name: str, *, store: Store | None = None, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.store: Store = store or MemoryStore(self.limits)
+        self._dispatcher = Dispatcher(self.store, self.limits, name=name, version=version("streamres"))
+
+    async def create(
+        self,
+        uri: str,
+        *,
+        kind: Kind = "text",
+        name: str | None = None,
+        mime_type: str = "text/plain",
+        title: str | None = None,
+        description: str | None = None,
+    ) -> Resource:
+        """Makes an empty resource and gives the hold on it.
+
+        Raises:
+            ResourceExists: the URI is taken.
+            UriInvalid: it is no absolute URI.
+            LimitExceeded: one resource too many.
+        """
+        what = Description(
+            uri=uri,
+            name=name or uri,
+            kind=kind,
+            mime_type=mime_type,
+            title=title,
+            description=description,
+        )
+        return Resource(uri, self.store, await self.store.create(what))
+
+    def asgi(self, *, allowed_hosts: Collection[str] = (), upload: bool = False) -> Starlette:
+        """Gives the ASGI app: MCP at `/mcp` and, with `upload`, appends by anyone who gets here at `/upload`.
+
+        `allowed_hosts` are the names, beside localhost and addresses, by which clients call this server.
+        """
+        guard = Guard(allowed_hosts)
+        routes = [Route(MCP_PATH, HttpEndpoint(self._dispatcher, self.limits, guard))]
+        if upload:
+            uploads = Upload(self.store, self.limits, guard)
+            routes.append(Route(UPLOAD_PATH, uploads.handle, methods=["POST"]))
+        return Starlette(routes=routes)
+
+    @asynccontextmanager
+    async def serve(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 8765,
+        *,
+        sock: socket.socket | None = None,
+        allowed_hosts: Collection[str] = (),
+        upload: bool = False,
+    ) -> AsyncIterator[str]:
+        """Serves while the context lasts, and gives the URL of MCP; port 0 takes a free one.
+
+        At the end every subscription gets its result. A `sock` that listens already is used in place of an
+        address, and closed.
+
+        Raises:
+            OSError: the address is in use, or not one of this machine.
+        """
+        sock = sock or bind(host, port)
+        app = self.asgi(allowed_hosts=allowed_hosts, upload=upload)
+        async with serving(app, sock, close=self.close, connections=self.limits.connections):
+            yield origin_of(sock) + MCP_PATH
+
+    @property
+    def readers_behind(self) -> bool:
+        """Says whether a subscriber has not been sent all there is."""
+        return self._dispatcher.subscriptions.behind
+
+    def close(self) -> None:
+        """Ends every subscription with its result and every wait with its answer.
+
+        Call it before the ASGI server that an app is mounted in shuts down: it waits for open streams.
+        """
+        self._dispatcher.close()
+
+
+def _encoded(text: str | bytes) -> bytes:
+    if isinstance(text, bytes):
+        return text
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as exc:
+        raise DeltaError(f"the text has a lone surrogate at index {exc.start}") from exc

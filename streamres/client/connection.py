@@ -1,0 +1,145 @@
+"""JSON-RPC over Streamable HTTP, the client's side: one POST a request, answered by JSON or by a stream."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx2
+import orjson
+
+from streamres.client.wire import rpc_error
+from streamres.errors import ConnectionLost, ProtocolError
+from streamres.protocol import words
+from streamres.protocol.envelope import encode_header
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+CONNECT_TIMEOUT_S: Final = 5.0
+ANSWER_TIMEOUT_S: Final = 30.0
+"""How long an answer may be quiet, beyond what `waitMs` asks for."""
+QUIET_TIMEOUT_S: Final = 60.0
+"""How long a subscription may be quiet: servers ping every 15 s, so one that does not is gone."""
+
+_RETRYABLE_STATUS: Final = frozenset({408, 429, 500, 502, 503, 504})
+
+
+class Connection:
+    """One server. Requests can overlap; each stands alone."""
+
+    def __init__(self, url: str) -> None:
+        target = httpx2.URL(url)
+        self.url = target if target.path not in ("", "/") else target.copy_with(path="/mcp")
+        self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S))
+        self._ids = count(1)
+        self._meta = {
+            words.VERSION_META: words.VERSION,
+            words.CLIENT_INFO_META: {"name": "streamres", "version": version("streamres")},
+            words.CAPABILITIES_META: {"extensions": {words.EXTENSION: {"binding": "fields"}}},
+        }
+
+    async def close(self) -> None:
+        """Closes every connection."""
+        await self._http.aclose()
+
+    async def request(self, method: str, params: Mapping[str, Any], *, wait_s: float = 0.0) -> dict[str, Any]:
+        """Gives the result of one request; `wait_s` is how long the server was asked to wait.
+
+        Raises:
+            ConnectionLost: no answer came; the request may or may not have been served.
+            ResourceNotFound, CursorInvalid, RpcError: the server refused.
+            ProtocolError: the answer is none.
+        """
+        timeout = httpx2.Timeout(ANSWER_TIMEOUT_S + wait_s, connect=CONNECT_TIMEOUT_S)
+        async with self._post(method, params, timeout) as response:
+            if _is_stream(response):
+                async for message in _messages(response):
+                    if "result" in message or "error" in message:
+                        return _result(message, params)
+                raise ConnectionLost("the stream ended without an answer")
+            return _result(_message(await response.aread(), response.status_code), params)
+
+    @asynccontextmanager
+    async def stream(self, method: str, params: Mapping[str, Any]) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
+        """Gives the messages that answer one request, its result last.
+
+        Raises: as `request`; within the iteration, ConnectionLost when the stream ends without its result.
+        """
+        timeout = httpx2.Timeout(QUIET_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
+        async with self._post(method, params, timeout) as response:
+            if not _is_stream(response):
+                _result(_message(await response.aread(), response.status_code), params)
+                raise ProtocolError(f"{method} was answered without a stream")
+            yield _to_the_end(response, params)
+
+    @asynccontextmanager
+    async def _post(
+        self, method: str, params: Mapping[str, Any], timeout: httpx2.Timeout
+    ) -> AsyncIterator[httpx2.Response]:
+        headers = {
+            "content-type": "application/json",
+            "accept": "application/json, text/event-stream",
+            words.VERSION_HEADER: words.VERSION,
+            words.METHOD_HEADER: method,
+        }
+        if (named_by := words.NAMED_BY.get(method)) is not None:
+            headers[words.NAME_HEADER] = encode_header(str(params[named_by]))
+        message = {
+            "jsonrpc": "2.0",
+            "id": next(self._ids),
+            "method": method,
+            "params": {**params, "_meta": self._meta},
+        }
+        try:
+            async with self._http.stream(
+                "POST", self.url, content=orjson.dumps(message), headers=headers, timeout=timeout
+            ) as response:
+                if response.status_code in _RETRYABLE_STATUS:
+                    raise ConnectionLost(f"{self.url} answers with HTTP status {response.status_code}")
+                yield response
+        except httpx2.TimeoutException as exc:
+            raise ConnectionLost(f"{self.url} does not answer ({type(exc).__name__})") from exc
+        except httpx2.TransportError as exc:
+            raise ConnectionLost(f"{self.url}: {exc or type(exc).__name__}") from exc
+        except httpx2.HTTPError as exc:
+            raise ProtocolError(f"{self.url}: {exc or type(exc).__name__}") from exc
+
+
+def _is_stream(response: httpx2.Response) -> bool:
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower() == "text/event-stream"
+
+
+async def _to_the_end(response: httpx2.Response, params: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    async for message in _messages(response):
+        if "result" in message or "error" in message:
+            _result(message, params)
+            return
+        yield message
+    raise ConnectionLost("the stream was cut")
+
+
+async def _messages(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
+    async for event in httpx2.EventSource(response):
+        yield _message(event.data, response.status_code)
+
+
+def _message(data: bytes | str, status: int) -> dict[str, Any]:
+    try:
+        message = orjson.loads(data)
+    except orjson.JSONDecodeError as exc:
+        raise ProtocolError(f"the server's answer is not MCP (HTTP status {status})") from exc
+    if not isinstance(message, dict):
+        raise ProtocolError("the server's answer is not a JSON-RPC message")
+    return message
+
+
+def _result(message: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+    uri = params.get("uri")
+    if isinstance(error := message.get("error"), dict):
+        raise rpc_error(error, uri if isinstance(uri, str) else None)
+    if not isinstance(result := message.get("result"), dict):
+        raise ProtocolError("the server's answer has neither result nor error")
+    return result

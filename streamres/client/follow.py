@@ -1,0 +1,106 @@
+"""Follows one resource to its seal: read to the head, listen, and after any fault read since the cursor again.
+
+C1 positions strictly increase, and the whole is checked against the seal's digest
+C2 a cursor is taken for reached once its content was handed over
+C3 any fault is repaired by a read since, with at most one snapshot
+C4 a cut without a seal is never an end
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import uniform
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from streamres.client.wire import ListChanged, Updated
+from streamres.errors import ConnectionLost, ProtocolError
+from streamres.model import Reassembler
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from streamres.client.client import Client
+    from streamres.model import Update
+
+PAGE_BYTES: Final = 1024 * 1024
+"""Text in one read while catching up: few round trips, little memory at both ends."""
+
+_FIRST_WAIT_S: Final = 0.1
+_LONGEST_WAIT_S: Final = 5.0
+
+FaultHook = Callable[[ConnectionLost, float], None]
+"""Is told of a fault and of the seconds until the next try."""
+
+
+async def follow(
+    client: Client,
+    uri: str,
+    since: str | None,
+    *,
+    tail_bytes: int | None,
+    page_bytes: int,
+    on_fault: FaultHook | None,
+) -> AsyncIterator[Update]:
+    """Gives every piece of the resource's text once; see `Client.follow`."""
+    reader = Reassembler(uri, since=since)
+    longest_s = _FIRST_WAIT_S
+    while True:
+        try:
+            async for update in _catch_up(client, reader, tail_bytes, page_bytes):
+                longest_s = _FIRST_WAIT_S
+                yield update
+            if reader.sealed:
+                return
+            async with client.listen({uri: reader.cursor}, deliver="delta") as events:
+                async for event in events:
+                    longest_s = _FIRST_WAIT_S
+                    async for update in _take(client, reader, event, page_bytes):
+                        yield update
+                        if update.sealed:
+                            return
+            raise ConnectionLost("the server ended the subscription")
+        except ConnectionLost as exc:
+            # Jitter over the whole range: a thousand readers of one server do not come back at once.
+            wait_s = uniform(longest_s / 2, longest_s)
+            longest_s = min(longest_s * 2, _LONGEST_WAIT_S)
+            if on_fault is not None:
+                on_fault(exc, wait_s)
+            await anyio.sleep(wait_s)
+
+
+async def _take(
+    client: Client, reader: Reassembler, event: Updated | ListChanged, page_bytes: int
+) -> AsyncIterator[Update]:
+    """Applies a notification, or reads what it only announces."""
+    if isinstance(event, ListChanged) or event.uri != reader.uri:
+        return
+    outcome = "gap" if event.update is None else reader.delta(event.update)
+    if outcome == "applied" and event.update is not None:
+        yield event.update
+    elif outcome == "gap" and event.cursor != reader.cursor:
+        async for update in _catch_up(client, reader, None, page_bytes):
+            yield update
+
+
+async def _catch_up(
+    client: Client, reader: Reassembler, tail_bytes: int | None, page_bytes: int
+) -> AsyncIterator[Update]:
+    """Reads in pages from the reader's cursor to the head."""
+    while True:
+        before = reader.cursor
+        first_tail = tail_bytes if before is None else None
+        page = await client.read(reader.uri, before, max_bytes=page_bytes, tail_bytes=first_tail)
+        if page.since is None:
+            yield reader.snapshot(page)
+        else:
+            match reader.delta(page):
+                case "applied":
+                    yield page
+                case "gap":
+                    raise ProtocolError(f"asked since {before!r}, the server gave a delta from {page.since!r}")
+        if not page.more:
+            return
+        if reader.cursor == before:
+            raise ProtocolError("the server says there is more and gives nothing")

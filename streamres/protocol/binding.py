@@ -1,0 +1,132 @@
+"""Where the members of the extension stand in a request: in the open (`fields`) or in `_meta` (SR-10).
+
+A request that carries a member has asked for that place in its answer. One that carries none but comes from a
+client that declared the extension gets the place that was declared. Any other gets plain MCP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from streamres.errors import InvalidParams
+from streamres.protocol.words import CAPABILITIES_META, EXTENSION, STREAM_META
+
+Binding = Literal["fields", "meta"]
+Deliver = Literal["cursor", "delta"]
+
+_READ_MEMBERS = ("since", "maxBytes", "waitMs", "tailBytes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRequest:
+    """What a read asks for beyond the URI; `binding` is None for plain MCP."""
+
+    binding: Binding | None
+    since: str | None = None
+    max_bytes: int | None = None
+    wait_ms: int = 0
+    tail_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamFilter:
+    """What a subscription asks for one resource."""
+
+    since: str | None = None
+    deliver: Deliver = "cursor"
+
+
+def read_request(params: dict[str, Any]) -> ReadRequest:
+    """Gives what a `resources/read` asks for.
+
+    Raises:
+        InvalidParams: a member has the wrong type or is out of range, or two exclude each other.
+    """
+    binding, members = _members(params, params, _READ_MEMBERS)
+    since = _cursor(members.get("since"))
+    request = ReadRequest(
+        binding=binding,
+        since=since,
+        max_bytes=_count(members, "maxBytes", least=1),
+        wait_ms=_count(members, "waitMs", least=0) or 0,
+        tail_bytes=_count(members, "tailBytes", least=0),
+    )
+    if since is not None and request.tail_bytes is not None:
+        raise InvalidParams("tailBytes is for a read without since")
+    return request
+
+
+def listen_request(params: dict[str, Any]) -> tuple[Binding | None, dict[str, StreamFilter]]:
+    """Gives the place and the `resourceStreams` of a `subscriptions/listen` (section 7).
+
+    Raises:
+        InvalidParams: a member has the wrong type.
+    """
+    notifications = params.get("notifications")
+    if not isinstance(notifications, dict):
+        raise InvalidParams("params.notifications is an object")
+    binding, members = _members(params, notifications, ("resourceStreams",))
+    streams = members.get("resourceStreams") or {}
+    if not isinstance(streams, dict):
+        raise InvalidParams("resourceStreams maps a URI to an object")
+    return binding, {uri: _stream_filter(wanted) for uri, wanted in streams.items()}
+
+
+def _stream_filter(wanted: object) -> StreamFilter:
+    if not isinstance(wanted, dict):
+        raise InvalidParams("resourceStreams maps a URI to an object")
+    match wanted.get("deliver", "cursor"):
+        case "cursor" | "delta" as deliver:
+            return StreamFilter(since=_cursor(wanted.get("since")), deliver=deliver)
+        case _:
+            raise InvalidParams('deliver is "cursor" or "delta"')
+
+
+def _members(
+    params: dict[str, Any], open_place: dict[str, Any], names: tuple[str, ...]
+) -> tuple[Binding | None, dict[str, Any]]:
+    meta = params.get("_meta")
+    meta = meta if isinstance(meta, dict) else {}
+    in_meta = meta.get(STREAM_META)
+    if in_meta is not None:
+        if not isinstance(in_meta, dict):
+            raise InvalidParams(f"_meta[{STREAM_META!r}] is an object")
+        return "meta", in_meta
+    if any(name in open_place for name in names):
+        return "fields", open_place
+    return _declared(meta), {}
+
+
+def _declared(meta: dict[str, Any]) -> Binding | None:
+    capabilities = meta.get(CAPABILITIES_META)
+    extensions = capabilities.get("extensions") if isinstance(capabilities, dict) else None
+    settings = extensions.get(EXTENSION) if isinstance(extensions, dict) else None
+    if settings is None:
+        return None
+    asked = settings.get("binding", "fields") if isinstance(settings, dict) else None
+    match asked:
+        case "fields" | "meta":
+            return "meta" if asked == "meta" else "fields"
+        case _:
+            raise InvalidParams(f'the setting "binding" of {EXTENSION} is "fields" or "meta"')
+
+
+def binding_of(params: dict[str, Any]) -> Binding | None:
+    """Gives the place for the answer to a request that has no member of the extension of its own."""
+    return _members(params, {}, ())[0]
+
+
+def _cursor(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise InvalidParams("since is a cursor: a string", reason="invalid_cursor")
+
+
+def _count(members: dict[str, Any], name: str, *, least: int) -> int | None:
+    value = members.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidParams(f"{name} is an integer, at least {least}")
+    return value

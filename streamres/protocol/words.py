@@ -1,0 +1,42 @@
+"""The words of MCP and of the extension: versions, methods, and the keys of `_meta`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+VERSION: Final = "2026-07-28"
+"""The protocol version that is spoken in full."""
+
+LEGACY_VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""Versions that begin with `initialize`, newest first; served without a session."""
+
+EXTENSION: Final = "dev.streamres/streamable-resources"
+"""The id under which both sides declare the extension (section 10)."""
+
+STREAM_META: Final = "dev.streamres/stream"
+"""The key of `_meta` that holds the extension's members in the `meta` binding (SR-10.3)."""
+
+VERSION_META: Final = "io.modelcontextprotocol/protocolVersion"
+CLIENT_INFO_META: Final = "io.modelcontextprotocol/clientInfo"
+CAPABILITIES_META: Final = "io.modelcontextprotocol/clientCapabilities"
+SUBSCRIPTION_META: Final = "io.modelcontextprotocol/subscriptionId"
+SERVER_INFO_META: Final = "io.modelcontextprotocol/serverInfo"
+
+VERSION_HEADER: Final = "mcp-protocol-version"
+METHOD_HEADER: Final = "mcp-method"
+NAME_HEADER: Final = "mcp-name"
+
+NAMED_BY: Final = {"resources/read": "uri", "tools/call": "name", "prompts/get": "name"}
+"""Methods whose `mcp-name` header repeats a parameter, and which."""
+
+DISCOVER: Final = "server/discover"
+LIST: Final = "resources/list"
+TEMPLATES: Final = "resources/templates/list"
+READ: Final = "resources/read"
+LISTEN: Final = "subscriptions/listen"
+INITIALIZE: Final = "initialize"
+PING: Final = "ping"
+
+UPDATED: Final = "notifications/resources/updated"
+LIST_CHANGED: Final = "notifications/resources/list_changed"
+ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"

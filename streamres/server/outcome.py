@@ -1,0 +1,46 @@
+"""What a request leads to, in the words of a transport: an answer now, an answer later, or a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+
+Write = Callable[[bytes], Awaitable[None]]
+"""Takes one whole JSON-RPC message; gives way while the peer is slow, raises nothing when the peer is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One JSON-RPC message that is ready, and the HTTP status that suits it."""
+
+    body: bytes
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class LongReply:
+    """One JSON-RPC message in pieces, made while they are sent."""
+
+    pieces: Iterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A notification was taken; nothing is answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An answer that waits for something; the transport cancels it when the peer goes (T1)."""
+
+    answer: Callable[[], Awaitable[Reply | LongReply]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Messages until the stream ends with its result; the transport cancels it when the peer goes (T1)."""
+
+    run: Callable[[Write], Awaitable[None]]
+
+
+Outcome = Reply | LongReply | Accepted | Pending | Stream

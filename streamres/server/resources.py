@@ -1,0 +1,115 @@
+"""`resources/list`, `resources/templates/list` and `resources/read` (section 5)."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from streamres.errors import InvalidParams
+from streamres.model import decode_cursor
+from streamres.protocol.binding import binding_of, read_request
+from streamres.server.outcome import LongReply, Pending, Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streamres.limits import Limits
+    from streamres.model import Entry, Position, Reading
+    from streamres.protocol.binding import ReadRequest
+    from streamres.protocol.jsonrpc import Request, RequestId
+    from streamres.protocol.messages import Halves, Messages
+    from streamres.protocol.text import TextEncoder
+    from streamres.server.closing import Closing
+    from streamres.store import Store
+
+_JOINED_BYTES: Final = 64 * 1024
+"""Text up to this size is sent in one piece with its message: one system call, and a length known beforehand."""
+
+
+class Resources:
+    """The three methods over one store."""
+
+    def __init__(
+        self, store: Store, messages: Messages, encoder: TextEncoder, limits: Limits, closing: Closing
+    ) -> None:
+        self._store = store
+        self._messages = messages
+        self._encoder = encoder
+        self._limits = limits
+        self._closing = closing
+
+    async def list(self, request: Request) -> Reply:
+        """Gives one page, oldest resource first; the page's cursor is the last URI on it."""
+        after = _page_start(request.params.get("cursor"))
+        limit = self._limits.page_entries
+        entries = await self._store.list(after=after, limit=limit + 1)
+        page, rest = entries[:limit], entries[limit:]
+        next_cursor = _page_cursor(page[-1].description.uri) if rest else None
+        binding = binding_of(request.params)
+        return Reply(self._messages.resource_list(request.id, page, next_cursor=next_cursor, binding=binding))
+
+    async def templates(self, request: Request) -> Reply:
+        """Gives no template: the `uri` binding is not offered."""
+        return Reply(self._messages.result(request.id, {"resourceTemplates": []}, ttl_ms=0))
+
+    async def read(self, request: Request) -> Reply | LongReply | Pending:
+        """Gives a snapshot or the delta since a cursor, at once or when there is news (SR-5.4)."""
+        uri = request.params.get("uri")
+        if not isinstance(uri, str):
+            raise InvalidParams("params.uri is a string")
+        asked = read_request(request.params)
+        entry = await self._store.entry(uri)
+        since = None if asked.since is None else decode_cursor(asked.since, uri)
+        if since is not None and since == entry.head.position and entry.head.state == "open" and asked.wait_ms:
+            return Pending(lambda: self._read_later(request.id, entry, asked, since))
+        return self._answer(request.id, entry, await self._read(uri, asked, since), asked)
+
+    async def _read_later(
+        self, request_id: RequestId, entry: Entry, asked: ReadRequest, since: Position
+    ) -> Reply | LongReply:
+        uri = entry.description.uri
+        with self._store.watch([uri]) as watch, self._closing.waking(watch):
+            # Only now that nothing is missed: a commit before the watch shows in this entry.
+            entry = await self._store.entry(uri)
+            if since == entry.head.position and not self._closing.begun:
+                with anyio.move_on_after(min(asked.wait_ms, self._limits.wait_ms) / 1000):
+                    await watch.wait()
+        return self._answer(request_id, entry, await self._read(uri, asked, since), asked)
+
+    async def _read(self, uri: str, asked: ReadRequest, since: Position | None) -> Reading:
+        max_bytes = None if asked.max_bytes is None else min(asked.max_bytes, self._limits.read_bytes)
+        return await self._store.read(uri, since, max_bytes=max_bytes, tail_bytes=asked.tail_bytes)
+
+    def _answer(
+        self, request_id: RequestId, entry: Entry, reading: Reading, asked: ReadRequest
+    ) -> Reply | LongReply:
+        halves = self._messages.read(request_id, entry, reading, binding=asked.binding)
+        before, after = halves
+        uri, step = entry.description.uri, reading.step
+        if step.size <= _JOINED_BYTES:
+            return Reply(b"".join((before, *self._encoder.pieces(uri, step), after)))
+        return LongReply(_around(halves, self._encoder.pieces(uri, step)))
+
+
+def _around(halves: Halves, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    yield halves[0]
+    yield from pieces
+    yield halves[1]
+
+
+def _page_cursor(uri: str) -> str:
+    return urlsafe_b64encode(uri.encode("utf-8")).decode("ascii")
+
+
+def _page_start(cursor: object) -> str | None:
+    if cursor is None:
+        return None
+    try:
+        if isinstance(cursor, str):
+            return urlsafe_b64decode(cursor.encode("ascii")).decode("utf-8")
+    except (binascii.Error, UnicodeError):
+        pass
+    raise InvalidParams("params.cursor is not the nextCursor of a list", reason="invalid_cursor")

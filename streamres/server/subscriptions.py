@@ -1,0 +1,221 @@
+"""`subscriptions/listen`: what changed, as cursors or with the deltas inside (sections 6 and 7).
+
+A subscription holds one position a resource (SR-6.4). The bytes of a notification are made once and shared: two
+subscribers that go from the same cursor to the same head differ in the id of their subscription only.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+import anyio.lowlevel
+import orjson
+
+from streamres.errors import InvalidParams, LimitExceeded, ResourceNotFound
+from streamres.model import Append, Head, decode_cursor
+from streamres.protocol import messages
+from streamres.protocol.binding import StreamFilter, listen_request
+from streamres.server.outcome import Stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from streamres.limits import Limits
+    from streamres.model import Position, Reading
+    from streamres.protocol.binding import Binding
+    from streamres.protocol.jsonrpc import Request
+    from streamres.protocol.messages import Halves, Messages
+    from streamres.protocol.text import TextEncoder
+    from streamres.server.closing import Closing
+    from streamres.server.outcome import Write
+    from streamres.store import Store, Watch
+
+_SHARED_FRAMES: Final = 64
+"""Notifications kept for the next subscriber. Each holds at most `Limits.notification_bytes` of text."""
+
+_FrameKey = tuple[str, "Position | None", "Head", "Binding | None"]
+
+
+class Subscriptions:
+    """Opens subscriptions over one store."""
+
+    def __init__(
+        self, store: Store, messages: Messages, encoder: TextEncoder, limits: Limits, closing: Closing
+    ) -> None:
+        self.store = store
+        self.messages = messages
+        self.limits = limits
+        self.closing = closing
+        self.open: set[Subscription] = set()
+        self._encoder = encoder
+        self._frames: OrderedDict[_FrameKey, tuple[Halves, Head]] = OrderedDict()
+
+    async def listen(self, request: Request) -> Stream:
+        """Gives the stream for a `subscriptions/listen`.
+
+        Raises:
+            InvalidParams, CursorInvalid: the filter is malformed.
+            LimitExceeded: too many URIs.
+        """
+        binding, streams = listen_request(request.params)
+        wanted = request.params["notifications"]
+        plain = wanted.get("resourceSubscriptions") or []
+        if not isinstance(plain, list) or not all(isinstance(uri, str) for uri in plain):
+            raise InvalidParams("resourceSubscriptions is a list of URIs")
+        filters = {uri: StreamFilter() for uri in plain} | streams
+        if len(filters) > self.limits.subscription_uris:
+            raise LimitExceeded(
+                "subscription_uris", self.limits.subscription_uris, "open a second subscription for the rest"
+            )
+        since = {
+            uri: decode_cursor(stream.since, uri) for uri, stream in streams.items() if stream.since is not None
+        }
+        subscription = Subscription(
+            self,
+            request,
+            binding=binding,
+            filters=filters,
+            since=since,
+            list_changed=wanted.get("resourcesListChanged") is True,
+        )
+        honoured: dict[str, object] = {"resourceSubscriptions": plain} if plain else {}
+        return Stream(lambda write: subscription.run(write, honoured, streams))
+
+    @property
+    def behind(self) -> bool:
+        """Says whether a subscriber has not been sent all there is."""
+        return any(subscription.behind for subscription in self.open)
+
+    async def frame(
+        self, uri: str, sent: Position | None, head: Head, binding: Binding | None
+    ) -> tuple[Halves, Head]:
+        """Gives the notification that leads from `sent` towards `head`, and where it leads to.
+
+        It carries the delta where `sent` is a position to give it from; else the cursor alone (SR-6.3).
+        """
+        key = (uri, sent, head, binding)
+        frame = self._frames.get(key)
+        if frame is None:
+            frame = self._frames[key] = await self._make_frame(uri, sent, head, binding)
+            if len(self._frames) > _SHARED_FRAMES:
+                self._frames.popitem(last=False)
+        return frame
+
+    async def _make_frame(
+        self, uri: str, sent: Position | None, head: Head, binding: Binding | None
+    ) -> tuple[Halves, Head]:
+        if binding is None:
+            return messages.updated(uri, {}, None), head
+        if sent is not None:
+            reading = await self.store.read(uri, sent, max_bytes=self.limits.notification_bytes)
+            if isinstance(reading.step, Append):
+                text = self._encoder.joined(uri, reading.step)
+                members = messages.with_delta(uri, "text", reading, reading.step, text)
+                return messages.updated(uri, members, binding), _head_of(reading)
+        return messages.updated(uri, messages.at_head(uri, head), binding), head
+
+
+class Subscription:
+    """One open stream: says where everything stands, then what changed, until the peer or the server goes."""
+
+    def __init__(
+        self,
+        hub: Subscriptions,
+        request: Request,
+        *,
+        binding: Binding | None,
+        filters: Mapping[str, StreamFilter],
+        since: dict[str, Position],
+        list_changed: bool,
+    ) -> None:
+        self._hub = hub
+        self._request_id = request.id
+        self._id = orjson.dumps(request.id)
+        self._binding = binding
+        self._filters = filters
+        self._list_changed = list_changed
+        self._sent = since
+        self._unsealed = set(filters)
+        self._idle: Watch | None = None  # what it waits on, while it has nothing to do
+
+    @property
+    def behind(self) -> bool:
+        """Says whether there is something that this subscriber has not been sent."""
+        return self._idle is None or self._idle.marked
+
+    async def run(self, write: Write, honoured: dict[str, object], streams: Iterable[str]) -> None:
+        """Writes the acknowledgement, the notifications and, at an end that the server makes, the result."""
+        hub = self._hub
+        hub.open.add(self)
+        try:
+            # V3: watch, then look, then drain: what is committed in between is marked, and sent once.
+            with (
+                hub.store.watch(self._filters, list_changed=self._list_changed) as watch,
+                hub.closing.waking(watch),
+            ):
+                heads = await self._look()
+                await write(self._acknowledgement(heads, honoured, streams))
+                changed = {uri: head for uri, head in heads.items() if head is not None}
+                while True:
+                    for uri, head in changed.items():
+                        await self._catch_up(uri, head, write)
+                    if watch.take_list_changed():
+                        await write(messages.list_changed(self._request_id))
+                    if hub.closing.begun or self._ended:
+                        break
+                    self._idle = watch
+                    await watch.wait()
+                    self._idle = None
+                    changed = watch.take()
+                await write(hub.messages.listen_result(self._request_id))
+        finally:
+            hub.open.discard(self)
+
+    @property
+    def _ended(self) -> bool:
+        # SR-7.3, for readers that see the state: a plain one would only open the stream again.
+        return self._binding is not None and not self._list_changed and not self._unsealed
+
+    async def _look(self) -> dict[str, Head | None]:
+        heads: dict[str, Head | None] = {}
+        for uri in self._filters:
+            try:
+                heads[uri] = head = (await self._hub.store.entry(uri)).head
+            except ResourceNotFound:
+                heads[uri] = None  # SR-7.4: it can come later
+            else:
+                if self._sent.setdefault(uri, head.position) == head.position and head.state != "open":
+                    self._unsealed.discard(uri)
+        return heads
+
+    def _acknowledgement(
+        self, heads: Mapping[str, Head | None], honoured: dict[str, object], streams: Iterable[str]
+    ) -> bytes:
+        if self._list_changed:
+            honoured = {**honoured, "resourcesListChanged": True}
+        states = {uri: messages.stream_state(uri, heads[uri], self._filters[uri].deliver) for uri in streams}
+        return messages.acknowledged(self._request_id, honoured, states, self._binding)
+
+    async def _catch_up(self, uri: str, head: Head, write: Write) -> None:
+        deltas = self._filters[uri].deliver == "delta"
+        while not _reaches(self._sent.get(uri), head.position):
+            start = self._sent.get(uri) if deltas else None
+            (before, after), reached = await self._hub.frame(uri, start, head, self._binding)
+            await write(b"".join((before, self._id, after)))
+            self._sent[uri] = reached.position
+            if reached.state != "open":
+                self._unsealed.discard(uri)
+            # A long chain gives way to the other readers after each link (V4).
+            await anyio.lowlevel.checkpoint()
+
+
+def _reaches(sent: Position | None, head: Position) -> bool:
+    """Whether a subscriber at `sent` has been told of `head`: cursors never go back (SR-6.2)."""
+    if sent is None or sent.epoch != head.epoch:
+        return False
+    return (sent.revision, sent.length) >= (head.revision, head.length)
+
+
+def _head_of(reading: Reading) -> Head:
+    return Head(position=reading.step.stop, state=reading.state, digest=reading.digest)

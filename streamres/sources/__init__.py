@@ -1,0 +1,1 @@
+"""What writes to resources: a command, an upload."""

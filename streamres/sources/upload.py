@@ -1,0 +1,94 @@
+"""Appends over HTTP, for producers in another process: `POST …/upload?uri=U`, the body is the text.
+
+Query parameters, beside `uri`: `seal` (`complete` or `aborted`) seals in the same step; `producer`, `epoch`, `seq`
+number the append, so that it can be sent again (SR-9.1); `revision` demands that the resource is at that revision
+(SR-9.2). A resource that is not there is made. The answer is `{"cursor", "revision", "state"}` or `{"error"}` in
+the form of JSON-RPC.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from starlette.responses import Response
+
+from streamres.errors import InvalidParams, InvalidRequest, LimitExceeded, ResourceExists, StreamresError
+from streamres.model import SEALS, AppendNumber, Description, Seal, Utf8Decoder, encode_cursor
+from streamres.protocol.error_codes import UPLOAD_STATUS, code_of, data_of
+from streamres.transport.http import PeerGone, read_body
+
+if TYPE_CHECKING:
+    from starlette.datastructures import QueryParams
+    from starlette.requests import Request
+
+    from streamres.limits import Limits
+    from streamres.store import Store
+    from streamres.transport import Guard
+
+
+class Upload:
+    """The upload endpoint over one store."""
+
+    def __init__(self, store: Store, limits: Limits, guard: Guard) -> None:
+        self._store = store
+        self._limits = limits
+        self._guard = guard
+
+    async def handle(self, request: Request) -> Response:
+        """Makes one append and gives where the resource stands after it."""
+        headers = dict(request.scope["headers"])
+        refusal = self._guard.refusal(headers.get(b"host"), headers.get(b"origin"))
+        if refusal is not None:
+            return _answer(403, _error(InvalidRequest(refusal)))
+        try:
+            # All or nothing: an append whose body was cut is none.
+            body = await read_body(headers, request.receive, self._limits.append_bytes)
+            return _answer(200, await self._append(request.query_params, body))
+        except PeerGone:
+            return Response(status_code=400)
+        except StreamresError as exc:
+            close = isinstance(exc, LimitExceeded)  # the rest of the body was not read
+            return _answer(UPLOAD_STATUS.get(type(exc), 400), _error(exc), close=close)
+
+    async def _append(self, query: QueryParams, body: bytes) -> dict[str, Any]:
+        uri = query.get("uri", "")
+        number = None
+        if "producer" in query:
+            number = AppendNumber(
+                producer=query["producer"], epoch=_count(query, "epoch"), seq=_count(query, "seq")
+            )
+        expected = _count(query, "revision") if "revision" in query else None
+        seal = _seal(query.get("seal"))
+        data = Utf8Decoder().decode(body, final=True)
+        with suppress(ResourceExists):
+            await self._store.create(Description(uri=uri, name=uri))
+        head = await self._store.append(uri, data, seal=seal, number=number, expected_revision=expected)
+        cursor = encode_cursor(head.position, uri)
+        return {"cursor": cursor, "revision": head.position.revision, "state": head.state}
+
+
+def _seal(value: str | None) -> Seal | None:
+    if value is None:
+        return None
+    for seal in SEALS:
+        if value == seal:
+            return seal
+    raise InvalidParams('seal is "complete" or "aborted"')
+
+
+def _count(query: QueryParams, name: str) -> int:
+    value = query.get(name, "")
+    if not value.isascii() or not value.isdigit() or len(value) > 18:
+        raise InvalidParams(f"{name} is an integer, at least 0")
+    return int(value)
+
+
+def _error(exc: StreamresError) -> dict[str, Any]:
+    return {"error": {"code": code_of(exc), "message": str(exc), "data": data_of(exc)}}
+
+
+def _answer(status: int, body: dict[str, Any], *, close: bool = False) -> Response:
+    headers = {"connection": "close"} if close else None
+    return Response(orjson.dumps(body), status, headers, media_type="application/json")

@@ -1,0 +1,177 @@
+"""Streamable HTTP of MCP 2026-07-28 as one ASGI endpoint. Knows no method names.
+
+T1 a peer that is gone cancels its request, on a quiet stream too: `receive()` is watched
+T2 a stream is never quiet for longer than `Limits.ping_s`
+T3 what is buffered for a peer is bounded: the server's send buffer and one message
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import anyio.lowlevel
+
+from streamres.errors import InvalidRequest, LimitExceeded
+from streamres.protocol import jsonrpc
+from streamres.protocol.envelope import RoutingHeaders
+from streamres.protocol.error_codes import code_of, data_of
+from streamres.server import Accepted, LongReply, Pending, Reply, Stream
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.types import Receive, Scope, Send
+
+    from streamres.errors import StreamresError
+    from streamres.limits import Limits
+    from streamres.server import Dispatcher
+    from streamres.transport.guard import Guard
+
+_JSON: Final = (b"content-type", b"application/json")
+_SSE_HEADERS: Final = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+_PING: Final = b":\n\n"
+
+
+class PeerGone(Exception):
+    """The peer went before it had sent its request."""
+
+
+class HttpEndpoint:
+    """The MCP endpoint: POST only, one message a request."""
+
+    def __init__(self, dispatcher: Dispatcher, limits: Limits, guard: Guard) -> None:
+        self._dispatcher = dispatcher
+        self._limits = limits
+        self._guard = guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one HTTP request (ASGI 3)."""
+        raw = scope["headers"]
+        headers = dict(raw)
+        refusal = self._guard.refusal(headers.get(b"host"), headers.get(b"origin"))
+        if refusal is not None:
+            await _refuse(send, 403, InvalidRequest(refusal))
+            return
+        if scope["method"] != "POST":
+            await _send(send, 405, b"", [(b"allow", b"POST")])
+            return
+        if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+            await _refuse(send, 415, InvalidRequest("the body's Content-Type is application/json"))
+            return
+        try:
+            body = await read_body(headers, receive, self._limits.body_bytes)
+        except LimitExceeded as exc:
+            await _refuse(send, 413, exc, close=True)
+            return
+        except PeerGone:
+            return
+        outcome = await self._dispatcher.dispatch(body, lambda: RoutingHeaders.from_raw(raw))
+        match outcome:
+            case Reply():
+                await _reply(send, outcome)
+            case Accepted():
+                await _send(send, 202, b"")
+            case LongReply():
+                await _while_connected(receive, lambda: _reply_long(send, outcome))
+            case Pending():
+                await _while_connected(receive, lambda: _reply_later(send, outcome))
+            case Stream():
+                await self._stream(receive, send, outcome)
+
+    async def _stream(self, receive: Receive, send: Send, stream: Stream) -> None:
+        async def write(message: bytes) -> None:
+            body = b"".join((b"data: ", message, b"\n\n"))
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+
+        async def ping() -> None:
+            await send({"type": "http.response.body", "body": _PING, "more_body": True})
+
+        async def work() -> None:
+            await stream.run(write)
+            await send({"type": "http.response.body", "body": b""})
+
+        await send({"type": "http.response.start", "status": 200, "headers": _SSE_HEADERS})
+        await _while_connected(receive, work, ping=ping, ping_s=self._limits.ping_s)
+
+
+async def read_body(headers: dict[bytes, bytes], receive: Receive, limit: int) -> bytes:
+    """Gives the request's body.
+
+    Raises:
+        LimitExceeded: it is longer than `limit` bytes; the rest was not read.
+        PeerGone: the peer went before the end.
+    """
+    declared = headers.get(b"content-length", b"0")
+    if declared.isdigit() and int(declared) > limit:
+        raise LimitExceeded("body_bytes", limit, "send less in one request")
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise PeerGone
+        body += message.get("body", b"")
+        if len(body) > limit:
+            raise LimitExceeded("body_bytes", limit, "send less in one request")
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+async def _while_connected(
+    receive: Receive,
+    work: Callable[[], Awaitable[None]],
+    *,
+    ping: Callable[[], Awaitable[None]] | None = None,
+    ping_s: float = float("inf"),
+) -> None:
+    """Does `work` and cancels it when the peer goes; calls `ping` every `ping_s` seconds meanwhile."""
+    async with anyio.create_task_group() as group:
+
+        async def watch() -> None:
+            while True:
+                with anyio.move_on_after(ping_s):
+                    if (await receive())["type"] == "http.disconnect":
+                        group.cancel_scope.cancel()
+                        return
+                    continue
+                if ping is not None:
+                    await ping()
+
+        group.start_soon(watch)
+        await work()
+        group.cancel_scope.cancel()
+
+
+async def _reply(send: Send, reply: Reply) -> None:
+    await _send(send, reply.status, reply.body, [_JSON])
+
+
+async def _reply_long(send: Send, reply: LongReply) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [_JSON]})
+    for piece in reply.pieces:
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await anyio.lowlevel.checkpoint()  # V4: a fast reader of a long text gives way to the others
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _reply_later(send: Send, pending: Pending) -> None:
+    match await pending.answer():
+        case Reply() as reply:
+            await _reply(send, reply)
+        case LongReply() as reply:
+            await _reply_long(send, reply)
+
+
+async def _refuse(send: Send, status: int, exc: StreamresError, *, close: bool = False) -> None:
+    body = jsonrpc.error(None, code_of(exc), str(exc), data_of(exc))
+    await _send(send, status, body, [_JSON, (b"connection", b"close")] if close else [_JSON])
+
+
+async def _send(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]] | None = None) -> None:
+    headers = [*(headers or ()), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,102 @@
+"""Runs an ASGI app on a socket with uvicorn, and ends it in order: first the streams, then the connections."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import uvicorn
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from starlette.types import ASGIApp
+
+_BACKLOG: Final = 2_048
+_KEEP_ALIVE_S: Final = 60
+"""Longer than clients keep an idle connection: they close it, and no request meets a closing one."""
+
+_GRACE_S: Final = 5
+"""Seconds that a reader has, after the end began, to take what it was sent."""
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Gives a socket that listens; port 0 takes a free one.
+
+    Raises:
+        OSError: the address is in use, or not one of this machine.
+    """
+    family, kind, proto, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    sock = socket.socket(family, kind, proto)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(address)
+        sock.listen(_BACKLOG)
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def origin_of(sock: socket.socket) -> str:
+    """Gives the `http://host:port` at which a listening socket is reached from this machine."""
+    host, port = sock.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@asynccontextmanager
+async def serving(
+    app: ASGIApp, sock: socket.socket, *, close: Callable[[], None], connections: int
+) -> AsyncIterator[None]:
+    """Serves `app` on `sock` while the context lasts.
+
+    At its end no new connection is taken, `close` is called so that open streams end with their result, and
+    readers have a few seconds to take it.
+    """
+    config = uvicorn.Config(
+        app,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=connections,
+        backlog=_BACKLOG,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    server = _Uvicorn(config, close)
+    async with anyio.create_task_group() as group:
+        group.start_soon(server.serve, [sock])
+        await server.ready.wait()
+        try:
+            yield
+        finally:
+            server.should_exit = True
+
+
+class _Uvicorn(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, close: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.ready = anyio.Event()
+        self._close = close
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        # Signals belong to the program, which ends the context.
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._close()
+        await super().shutdown(sockets)
