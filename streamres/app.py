@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+import anyio
 from starlette.applications import Starlette
 from starlette.routing import Route
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 MCP_PATH = "/mcp"
 UPLOAD_PATH = "/upload"
+
+_DRAIN_S: Final = 10.0
+_QUIET_S: Final = 0.25
+"""A reader that asks for nothing for so long has what it wants: pages of one catch-up follow at once."""
 
 
 class Resource:
@@ -158,10 +163,16 @@ class Server:
         async with serving(app, sock, close=self.close, connections=self.limits.connections):
             yield origin_of(sock) + MCP_PATH
 
-    @property
-    def readers_behind(self) -> bool:
-        """Says whether a subscriber has not been sent all there is."""
-        return self._dispatcher.subscriptions.behind
+    async def drain(self) -> None:
+        """Returns when nobody is reading any more, after ten seconds at the latest.
+
+        Whoever follows a resource when it is sealed gets the rest of it so. An idle subscription does not count.
+        """
+        with anyio.move_on_after(_DRAIN_S):
+            requests = 0
+            while self._dispatcher.subscriptions.behind or self._dispatcher.requests != requests:
+                requests = self._dispatcher.requests
+                await anyio.sleep(_QUIET_S)
 
     def close(self) -> None:
         """Ends every subscription with its result and every wait with its answer.

@@ -24,7 +24,8 @@ ANSWER_TIMEOUT_S: Final = 30.0
 QUIET_TIMEOUT_S: Final = 60.0
 """How long a subscription may be quiet: servers ping every 15 s, so one that does not is gone."""
 
-_RETRYABLE_STATUS: Final = frozenset({408, 429, 500, 502, 503, 504})
+RETRYABLE_STATUS: Final = frozenset({408, 429, 500, 502, 503, 504})
+"""HTTP statuses after which the same request may be answered."""
 
 
 class Connection:
@@ -97,15 +98,24 @@ class Connection:
             async with self._http.stream(
                 "POST", self.url, content=orjson.dumps(message), headers=headers, timeout=timeout
             ) as response:
-                if response.status_code in _RETRYABLE_STATUS:
+                if response.status_code in RETRYABLE_STATUS:
                     raise ConnectionLost(f"{self.url} answers with HTTP status {response.status_code}")
                 yield response
-        except httpx2.TimeoutException as exc:
-            raise ConnectionLost(f"{self.url} does not answer ({type(exc).__name__})") from exc
         except httpx2.TransportError as exc:
-            raise ConnectionLost(f"{self.url}: {exc or type(exc).__name__}") from exc
+            raise lost(self.url, exc) from exc
         except httpx2.HTTPError as exc:
             raise ProtocolError(f"{self.url}: {exc or type(exc).__name__}") from exc
+
+
+def lost(url: httpx2.URL, exc: httpx2.TransportError) -> ConnectionLost:
+    """Gives what a fault of the network means to a person."""
+    match exc:
+        case httpx2.ConnectError():
+            return ConnectionLost(f"nothing answers at {url}")
+        case httpx2.TimeoutException():
+            return ConnectionLost(f"{url} gives no answer in time")
+        case _:
+            return ConnectionLost(f"the connection to {url} was lost ({exc or type(exc).__name__})")
 
 
 def _is_stream(response: httpx2.Response) -> bool:

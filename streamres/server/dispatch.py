@@ -37,6 +37,8 @@ class Dispatcher:
         messages = Messages(name=name, version=version)
         encoder = TextEncoder()
         lifecycle = Lifecycle(messages, limits, name=name, version=version)
+        self.requests = 0
+        """Messages taken so far."""
         self.closing = Closing()
         resources = Resources(store, messages, encoder, limits, self.closing)
         self.subscriptions = Subscriptions(store, messages, encoder, limits, self.closing)
@@ -56,6 +58,7 @@ class Dispatcher:
 
     async def dispatch(self, body: bytes, headers: Callable[[], RoutingHeaders] | None = None) -> Outcome:
         """Gives the outcome of one message; `headers` picks the HTTP headers, None on a transport without."""
+        self.requests += 1
         era: Era = "modern"
         request_id: RequestId | None = None
         try:

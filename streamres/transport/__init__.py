@@ -2,6 +2,6 @@
 
 from streamres.transport.guard import Guard
 from streamres.transport.http import HttpEndpoint
-from streamres.transport.serve import bind, origin_of, serving
+from streamres.transport.serve import allow_connections, bind, origin_of, serving
 
-__all__ = ["Guard", "HttpEndpoint", "bind", "origin_of", "serving"]
+__all__ = ["Guard", "HttpEndpoint", "allow_connections", "bind", "origin_of", "serving"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 _BACKLOG: Final = 2_048
 _KEEP_ALIVE_S: Final = 60
 """Longer than clients keep an idle connection: they close it, and no request meets a closing one."""
+
+_OTHER_FILES: Final = 64
 
 _GRACE_S: Final = 5
 """Seconds that a reader has, after the end began, to take what it was sent."""
@@ -40,6 +43,14 @@ def bind(host: str, port: int) -> socket.socket:
         sock.close()
         raise
     return sock
+
+
+def allow_connections(count: int) -> None:
+    """Raises this process's limit of open files, as far as it may, so that `count` connections fit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count + _OTHER_FILES if hard == resource.RLIM_INFINITY else min(count + _OTHER_FILES, hard)
+    if wanted > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def origin_of(sock: socket.socket) -> str:

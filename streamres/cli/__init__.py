@@ -1,0 +1,96 @@
+"""The command line: parse, call, print. What a command does stands in the module of its name."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from streamres.cli import words
+
+_Host = Annotated[str, typer.Option(help="Address to listen on.")]
+_Port = Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)]
+_Url = Annotated[str, typer.Argument(help="The server, as http://127.0.0.1:8765/mcp.", show_default=False)]
+
+app = typer.Typer(
+    name="streamres",
+    help="Output that is still being written, as MCP resources with revisions.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+@app.command("run", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False})
+def _run(
+    command: Annotated[list[str], typer.Argument(help="The command and its arguments.", show_default=False)],
+    uri: Annotated[str | None, typer.Option(help="URI of the log.", show_default="run://local/…")] = None,
+    host: _Host = "127.0.0.1",
+    port: _Port = 8765,
+    linger: Annotated[float, typer.Option(help="Seconds to serve the log after the end.", min=0)] = 0,
+    pty: Annotated[
+        bool | None,
+        typer.Option(
+            "--pty/--no-pty",
+            help="Give the command a pseudo-terminal.",
+            show_default="where the output is a terminal",
+        ),
+    ] = None,
+) -> None:
+    """Run a command as always and serve its output live.
+
+    Exits with the command's code; 125 if it was not run, 126 if it cannot be executed, 127 if it is not found.
+    """
+    from streamres.cli.run import run
+
+    raise typer.Exit(run(command, uri=uri, host=host, port=port, linger_s=linger, pty=pty))
+
+
+@app.command("tail")
+def _tail(
+    url: _Url,
+    uri: Annotated[str | None, typer.Argument(help="Which resource.", show_default="the newest")] = None,
+    since: Annotated[str | None, typer.Option(help="Go on from this cursor.", show_default=False)] = None,
+    last: Annotated[
+        int | None, typer.Option(help="Begin with the last N lines.", min=0, metavar="N", show_default=False)
+    ] = None,
+    follow: Annotated[bool, typer.Option("--follow/--no-follow", help="Go on until the log's end.")] = True,
+) -> None:
+    """Write a log to standard output, live, until its producer seals it."""
+    from streamres.cli.tail import tail
+
+    raise typer.Exit(tail(url, uri, since=since, last=last, follow=follow))
+
+
+@app.command("ls")
+def _ls(url: _Url) -> None:
+    """List the resources of a server, oldest first."""
+    from streamres.cli.ls import ls
+
+    raise typer.Exit(ls(url))
+
+
+@app.command("serve")
+def _serve(host: _Host = "127.0.0.1", port: _Port = 8765) -> None:
+    """Serve an empty server that others push to."""
+    from streamres.cli.serve import serve
+
+    raise typer.Exit(serve(host=host, port=port))
+
+
+@app.command("push")
+def _push(
+    url: _Url, uri: Annotated[str, typer.Argument(help="URI of the log, made if need be.", show_default=False)]
+) -> None:
+    """Append standard input to a resource of a running server, and seal it at the end."""
+    from streamres.cli.push import push
+
+    raise typer.Exit(push(url, uri))
+
+
+def main() -> None:
+    """Runs the command line; the entry point of `streamres`."""
+    words.open_standard_files()
+    sys.exit(app())

@@ -1,0 +1,108 @@
+"""Appends to a resource of a server elsewhere, each one once, whatever the network does (SR-9)."""
+
+from __future__ import annotations
+
+from random import uniform
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import anyio
+import httpx2
+import orjson
+
+from streamres.client.connection import ANSWER_TIMEOUT_S, CONNECT_TIMEOUT_S, RETRYABLE_STATUS, lost
+from streamres.client.wire import rpc_error
+from streamres.errors import ConnectionLost, ProtocolError
+from streamres.model import Utf8Decoder
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from streamres.client.follow import FaultHook
+    from streamres.model import Seal
+
+_FIRST_WAIT_S: Final = 0.1
+_LONGEST_WAIT_S: Final = 5.0
+
+
+class Producer:
+    """One producer of one resource at `url`, the MCP endpoint of a server that takes uploads.
+
+    Its appends are numbered, so one that is sent again after a fault is not made twice. Use it as an async
+    context manager.
+    """
+
+    def __init__(self, url: str, uri: str, *, on_fault: FaultHook | None = None) -> None:
+        self.uri = uri
+        self._target = httpx2.URL(url).join("upload")
+        self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S))
+        self._number = {"producer": token_hex(8), "epoch": "0"}
+        self._seq = 0
+        self._decoder = Utf8Decoder()
+        self._on_fault = on_fault
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.aclose()
+
+    @property
+    def replaced_bytes(self) -> int:
+        """Bytes that were not UTF-8 and stand as U+FFFD (SR-2.1)."""
+        return self._decoder.replaced
+
+    async def append(self, data: bytes) -> None:
+        """Adds text, and tries until it is there. A code point that is cut at the end waits for the next append.
+
+        Raises:
+            RpcError: the server refuses it: the resource is sealed, say.
+            ProtocolError: whatever answers there takes no uploads.
+        """
+        if whole := self._decoder.decode(data):
+            await self._send(whole, None)
+
+    async def seal(self, state: Seal = "complete") -> None:
+        """Says that nothing follows; raises as `append`."""
+        await self._send(self._decoder.decode(b"", final=True), state)
+
+    async def _send(self, data: bytes, seal: Seal | None) -> None:
+        query = {"uri": self.uri, **self._number, "seq": str(self._seq)}
+        if seal is not None:
+            query["seal"] = seal
+        longest_s = _FIRST_WAIT_S
+        while True:
+            try:
+                await self._post(query, data)
+            except ConnectionLost as exc:
+                wait_s = uniform(longest_s / 2, longest_s)
+                longest_s = min(longest_s * 2, _LONGEST_WAIT_S)
+                if self._on_fault is not None:
+                    self._on_fault(exc, wait_s)
+                await anyio.sleep(wait_s)
+            else:
+                self._seq += 1
+                return
+
+    async def _post(self, query: dict[str, str], data: bytes) -> None:
+        try:
+            response = await self._http.post(self._target, params=query, content=data)
+        except httpx2.TransportError as exc:
+            raise lost(self._target, exc) from exc
+        if response.status_code in RETRYABLE_STATUS:
+            raise ConnectionLost(f"{self._target} answers with HTTP status {response.status_code}")
+        answer = _json(response)
+        if isinstance(error := answer.get("error"), dict):
+            raise rpc_error(error, None)
+        if "cursor" not in answer:
+            raise ProtocolError(f"{self._target} takes no uploads (HTTP status {response.status_code})")
+
+
+def _json(response: httpx2.Response) -> dict[str, Any]:
+    try:
+        answer = orjson.loads(response.content)
+    except orjson.JSONDecodeError:
+        return {}
+    return answer if isinstance(answer, dict) else {}
