@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from typing import Final
 
 import anyio
@@ -37,13 +38,19 @@ async def _push(url: str, uri: str) -> int:
                 group.cancel_scope.cancel()
 
             group.start_soon(until_interrupted)
-            while data := await anyio.to_thread.run_sync(os.read, 0, _READ_BYTES, abandon_on_cancel=True):
+            while data := await _read():
                 await producer.append(data)
             group.cancel_scope.cancel()
         await producer.seal("aborted" if interrupted else "complete")
         if producer.replaced_bytes:
             words.say(f"{producer.replaced_bytes} bytes were not UTF-8; they stand as U+FFFD")
     return words.INTERRUPTED if interrupted else 0
+
+
+async def _read() -> bytes:
+    with suppress(OSError):  # a regular file is never waited for
+        await anyio.wait_readable(0)
+    return os.read(0, _READ_BYTES)
 
 
 def _say_fault(exc: ConnectionLost, wait_s: float) -> None:

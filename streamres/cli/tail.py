@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 _BYTES_A_LINE: Final = 200
 """A first guess for `--last`; where lines are longer, four times as much is asked for."""
+
+_LOOK_S: Final = 0.5
+"""Seconds between looks whether anyone reads our output."""
 
 
 def tail(url: str, uri: str | None, *, since: str | None, last: int | None, follow: bool) -> int:
@@ -42,6 +46,29 @@ def tail(url: str, uri: str | None, *, since: str | None, last: int | None, foll
 async def _tail(
     printer: _Printer, url: str, uri: str | None, since: str | None, last: int | None, follow: bool
 ) -> None:
+    failure: Exception | None = None
+    async with anyio.create_task_group() as group:
+
+        async def until_nobody_reads() -> None:
+            nonlocal failure
+            while not _output_is_closed():  # noqa: ASYNC110
+                await anyio.sleep(_LOOK_S)
+            failure = BrokenPipeError()
+            group.cancel_scope.cancel()
+
+        group.start_soon(until_nobody_reads)
+        try:
+            await _write(printer, url, uri, since, last, follow)
+        except (StreamresError, BrokenPipeError) as exc:
+            failure = exc
+        group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+
+
+async def _write(
+    printer: _Printer, url: str, uri: str | None, since: str | None, last: int | None, follow: bool
+) -> None:
     async with Client(url) as client:
         if uri is None:
             uri = await _newest(client, wait=follow)
@@ -56,6 +83,13 @@ async def _tail(
             update = await client.read(uri, since, max_bytes=PAGE_BYTES)
             printer.write(update)
             since, more = update.cursor, update.more
+
+
+def _output_is_closed() -> bool:
+    """Whether the reader of a pipe is gone: a log that is quiet would tell us only at its next byte."""
+    look = select.poll()
+    look.register(sys.stdout.fileno(), 0)
+    return any(events & select.POLLERR for _, events in look.poll(0))
 
 
 class _Printer:

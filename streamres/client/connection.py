@@ -11,7 +11,7 @@ import httpx2
 import orjson
 
 from streamres.client.wire import rpc_error
-from streamres.errors import ConnectionLost, ProtocolError
+from streamres.errors import ConnectionLost, ProtocolError, TransportError
 from streamres.protocol import words
 from streamres.protocol.envelope import encode_header
 
@@ -32,8 +32,7 @@ class Connection:
     """One server. Requests can overlap; each stands alone."""
 
     def __init__(self, url: str) -> None:
-        target = httpx2.URL(url)
-        self.url = target if target.path not in ("", "/") else target.copy_with(path="/mcp")
+        self.url = endpoint(url)
         self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S))
         self._ids = count(1)
         self._meta = {
@@ -105,6 +104,21 @@ class Connection:
             raise lost(self.url, exc) from exc
         except httpx2.HTTPError as exc:
             raise ProtocolError(f"{self.url}: {exc or type(exc).__name__}") from exc
+
+
+def endpoint(url: str) -> httpx2.URL:
+    """Gives the MCP endpoint that a URL means: itself, or `/mcp` where it has no path.
+
+    Raises:
+        TransportError: it is no http or https URL.
+    """
+    try:
+        target = httpx2.URL(url)
+    except httpx2.InvalidURL as exc:
+        raise TransportError(f"{url!r} is not a URL: {exc}") from exc
+    if target.scheme not in ("http", "https") or not target.host:
+        raise TransportError(f"{url!r} is not an http URL; it looks like http://127.0.0.1:8765/mcp")
+    return target if target.path not in ("", "/") else target.copy_with(path="/mcp")
 
 
 def lost(url: httpx2.URL, exc: httpx2.TransportError) -> ConnectionLost:

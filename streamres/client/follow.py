@@ -25,13 +25,29 @@ if TYPE_CHECKING:
     from streamres.model import Update
 
 PAGE_BYTES: Final = 1024 * 1024
-"""Text in one read while catching up: few round trips, little memory at both ends."""
+"""Most text in one read while catching up: few round trips, little memory at both ends."""
+
+_LEAST_PAGE_BYTES: Final = 4096
 
 _FIRST_WAIT_S: Final = 0.1
 _LONGEST_WAIT_S: Final = 5.0
 
 FaultHook = Callable[[ConnectionLost, float], None]
 """Is told of a fault and of the seconds until the next try."""
+
+
+class _Pages:
+    """How much to ask for at once: less after a fault, so that a link which is cut often still carries a page."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.size = most
+
+    def carried(self) -> None:
+        self.size = min(self.size * 2, self._most)
+
+    def cut(self) -> None:
+        self.size = max(self.size // 4, min(_LEAST_PAGE_BYTES, self._most))
 
 
 async def follow(
@@ -45,10 +61,11 @@ async def follow(
 ) -> AsyncIterator[Update]:
     """Gives every piece of the resource's text once; see `Client.follow`."""
     reader = Reassembler(uri, since=since)
+    pages = _Pages(page_bytes)
     longest_s = _FIRST_WAIT_S
     while True:
         try:
-            async for update in _catch_up(client, reader, tail_bytes, page_bytes):
+            async for update in _catch_up(client, reader, tail_bytes, pages):
                 longest_s = _FIRST_WAIT_S
                 yield update
             if reader.sealed:
@@ -56,12 +73,13 @@ async def follow(
             async with client.listen({uri: reader.cursor}, deliver="delta") as events:
                 async for event in events:
                     longest_s = _FIRST_WAIT_S
-                    async for update in _take(client, reader, event, page_bytes):
+                    async for update in _take(client, reader, event, pages):
                         yield update
                         if update.sealed:
                             return
             raise ConnectionLost("the server ended the subscription")
         except ConnectionLost as exc:
+            pages.cut()
             # Jitter over the whole range: a thousand readers of one server do not come back at once.
             wait_s = uniform(longest_s / 2, longest_s)
             longest_s = min(longest_s * 2, _LONGEST_WAIT_S)
@@ -71,7 +89,7 @@ async def follow(
 
 
 async def _take(
-    client: Client, reader: Reassembler, event: Updated | ListChanged, page_bytes: int
+    client: Client, reader: Reassembler, event: Updated | ListChanged, pages: _Pages
 ) -> AsyncIterator[Update]:
     """Applies a notification, or reads what it only announces."""
     if isinstance(event, ListChanged) or event.uri != reader.uri:
@@ -80,18 +98,19 @@ async def _take(
     if outcome == "applied" and event.update is not None:
         yield event.update
     elif outcome == "gap" and event.cursor != reader.cursor:
-        async for update in _catch_up(client, reader, None, page_bytes):
+        async for update in _catch_up(client, reader, None, pages):
             yield update
 
 
 async def _catch_up(
-    client: Client, reader: Reassembler, tail_bytes: int | None, page_bytes: int
+    client: Client, reader: Reassembler, tail_bytes: int | None, pages: _Pages
 ) -> AsyncIterator[Update]:
     """Reads in pages from the reader's cursor to the head."""
     while True:
         before = reader.cursor
         first_tail = tail_bytes if before is None else None
-        page = await client.read(reader.uri, before, max_bytes=page_bytes, tail_bytes=first_tail)
+        page = await client.read(reader.uri, before, max_bytes=pages.size, tail_bytes=first_tail)
+        pages.carried()
         if page.since is None:
             yield reader.snapshot(page)
         else:

@@ -10,7 +10,7 @@ import anyio
 import httpx2
 import orjson
 
-from streamres.client.connection import ANSWER_TIMEOUT_S, CONNECT_TIMEOUT_S, RETRYABLE_STATUS, lost
+from streamres.client.connection import ANSWER_TIMEOUT_S, CONNECT_TIMEOUT_S, RETRYABLE_STATUS, endpoint, lost
 from streamres.client.wire import rpc_error
 from streamres.errors import ConnectionLost, ProtocolError
 from streamres.model import Utf8Decoder
@@ -34,7 +34,7 @@ class Producer:
 
     def __init__(self, url: str, uri: str, *, on_fault: FaultHook | None = None) -> None:
         self.uri = uri
-        self._target = httpx2.URL(url).join("upload")
+        self._target = endpoint(url).join("upload")
         self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S))
         self._number = {"producer": token_hex(8), "epoch": "0"}
         self._seq = 0
