@@ -68,7 +68,7 @@ class TextContent:
         return offset
 
     def line_start(self, offset: int) -> int:
-        """Gives the first line start from `offset` on that has text behind it, else the boundary at `offset`."""
+        """Gives the first line start from `offset` on with text behind it, else the boundary up to `offset`."""
         if offset <= 0:
             return 0
         at = offset - 1
@@ -80,7 +80,9 @@ class TextContent:
             at += len(piece)
         if at < self.length:
             return at
-        return self.boundary_before(offset, after=max(0, offset - _MAX_CODE_POINT_BYTES))
+        while not self.is_boundary(offset):
+            offset -= 1
+        return offset
 
     def _slice(self, begin: int, end: int) -> bytes:
         """The bytes from `begin` up to `end`, or up to the end of the block that holds `begin`."""

@@ -70,13 +70,16 @@ class Reassembler:
             DigestMismatch: the seal's digest is not that of the content; the reader stays where it was.
         """
         data = update.text.encode("utf-8")
-        if update.reset == "expired" and self._hash is not None:
+        if self.cursor is not None and self._hash is not None and update.reset in (None, "expired"):
             # The same epoch, so the same beginning, if the server keeps SR-3.1: only the rest is news.
             known = data[: self._length]
             if len(known) == self._length and sha256(known).digest() == self._hash.digest():
                 rest = data[self._length :]
                 self._advance(update, rest, self._hash.copy(), self._length)
                 return replace(update, text=rest.decode("utf-8"), reset=None)
+        if self.cursor is not None and update.reset is None:
+            # SR-5.5: any answer without a delta is a snapshot, whether its server says why or not.
+            update = replace(update, reset="epoch")
         self._advance(update, data, sha256() if update.start == 0 else None, 0)
         return update
 
@@ -91,7 +94,7 @@ class Reassembler:
         if update.cursor == self.cursor:
             self.state = update.state  # a reader that came with a cursor learns here whether it is the seal's
             return "duplicate"
-        if update.since != self.cursor:
+        if update.since is None or update.since != self.cursor:
             return "gap"
         self._advance(update, update.text.encode("utf-8"), self._hash and self._hash.copy(), self._length)
         return "applied"

@@ -56,8 +56,7 @@ class MemoryStore:
         expected_revision: int | None = None,
     ) -> Head:
         log = self._log(uri)
-        if len(data) > self._limits.append_bytes:
-            raise LimitExceeded("append_bytes", self._limits.append_bytes, "make several appends of it")
+        self._check_size(data)
         before = log.head
         head = log.commit(data, seal=seal, number=number, expected_revision=expected_revision)
         if log.head is not before:
@@ -66,6 +65,7 @@ class MemoryStore:
 
     async def replace(self, uri: str, data: bytes) -> Head:
         log = self._log(uri)
+        self._check_size(data)
         epoch = old = log.head.position.epoch
         while epoch == old:
             epoch = randbits(EPOCH_BITS)
@@ -121,6 +121,10 @@ class MemoryStore:
             return self._logs[uri]
         except KeyError:
             raise ResourceNotFound(uri) from None
+
+    def _check_size(self, data: bytes) -> None:
+        if len(data) > self._limits.append_bytes:
+            raise LimitExceeded("append_bytes", self._limits.append_bytes, "make several appends of it")
 
     def _changed(self, log: ResourceLog) -> Head:
         for watch in self._watches.get(log.uri, ()):

@@ -40,8 +40,17 @@ class CuttingProxy:
                     continue
                 with self._lock:
                     budget = next(self._budgets, None)
-                Thread(target=self._up, args=(reader, server), daemon=True).start()
-                Thread(target=self._down, args=(server, reader, budget), daemon=True).start()
+                Thread(target=self._carry, args=(reader, server, budget), daemon=True).start()
+
+    def _carry(self, reader: socket.socket, server: socket.socket, budget: int | None) -> None:
+        with reader, server:
+            upwards = Thread(target=self._up, args=(reader, server), daemon=True)
+            upwards.start()
+            self._down(server, reader, budget)
+            for end in (server, reader):
+                with suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+            upwards.join()
 
     def _up(self, reader: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
@@ -49,7 +58,6 @@ class CuttingProxy:
                 server.sendall(data)
         with suppress(OSError):
             server.shutdown(socket.SHUT_WR)
-        reader.close()
 
     def _down(self, server: socket.socket, reader: socket.socket, budget: int | None) -> None:
         with suppress(OSError):
@@ -65,9 +73,6 @@ class CuttingProxy:
             else:
                 with self._lock:
                     self.cuts += 1
-        for end in (server, reader):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)  # wakes the other thread, which holds the connection open
 
 
 @contextmanager

@@ -1,0 +1,50 @@
+"""Every backend takes the same tests: to join, add a line to `BACKENDS`."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from streamres.limits import Limits
+from streamres.store import MemoryStore
+
+from .scene import URI, described
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from streamres.store import Store
+
+    from .scene import OpenStore
+
+
+@asynccontextmanager
+async def memory(limits: Limits) -> AsyncIterator[Store]:
+    yield MemoryStore(limits)
+
+
+BACKENDS: dict[str, Callable[[Limits], AbstractAsyncContextManager[Store]]] = {
+    "memory": memory,
+}
+
+
+@pytest.fixture(params=list(BACKENDS.values()), ids=list(BACKENDS))
+async def open_store(request: pytest.FixtureRequest) -> AsyncIterator[OpenStore]:
+    """Opens empty stores of the backend; they are closed with the test."""
+    async with AsyncExitStack() as stack:
+
+        async def open_one(limits: Limits | None = None) -> Store:
+            return await stack.enter_async_context(request.param(limits or Limits()))
+
+        yield open_one
+
+
+@pytest.fixture
+async def store(open_store: OpenStore) -> Store:
+    """A store with one empty resource at `URI`."""
+    store = await open_store()
+    await store.create(described(URI))
+    return store
