@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -31,27 +30,21 @@ for _ in track(range(400), "building", console=Console(force_terminal=True, widt
 """
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
-
-
 @requirement("C3")
 @requirement("C4")
 @requirement("SR-7.1")
-def test_watchers_before_during_and_after_a_test_suite_have_its_very_bytes_over_twenty_cuts(
-    tmp_path: Path,
+def test_watchers_before_during_and_after_have_the_very_bytes_over_twenty_cuts(
+    tmp_path: Path, free_port: int
 ) -> None:
     (tmp_path / "test_suite.py").write_text(SUITE)
     (tmp_path / "bar.py").write_text(BAR)
     written = tmp_path / "written"
     suite = f"{sys.executable} -m pytest -v --color=yes -p no:cacheprovider -o addopts= test_suite.py"
     script = f"cd {tmp_path}; ({sys.executable} bar.py; {suite}) 2>&1 | tee {written}"
-    port = free_port()
-    run = ["run", "--port", str(port), "--linger", "600", "--", "bash", "-c", script]
+    run = ["run", "--port", str(free_port), "--linger", "600", "--", "bash", "-c", script]
 
     with (
-        cutting(port, [15_000] * CUTS) as proxy,
+        cutting(free_port, [15_000] * CUTS) as proxy,
         started("tail", proxy.url) as before,
         live(*run, stdout=subprocess.DEVNULL) as served,
         started("tail", served.url) as during,

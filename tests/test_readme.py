@@ -1,0 +1,79 @@
+"""The README's code is run: its programs as they stand, its command lines against a real server."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli.program import TIMEOUT_S, environment, live, streamres
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+
+
+def program(name: str) -> str:
+    found = re.search(rf"<!-- file: {name} -->\n```python\n(.*?)```", README, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def command_lines() -> list[str]:
+    blocks = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
+    lines = [line.partition("#")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line]
+
+
+def test_the_server_and_the_follower_work_together(free_port: int, tmp_path: Path) -> None:
+    for name in ("build_server.py", "build_follower.py"):
+        (tmp_path / name).write_text(program(name).replace("8765", str(free_port)))
+    with subprocess.Popen([sys.executable, tmp_path / "build_server.py"], env=environment()) as server:
+        # The follower retries until the server has started.
+        follower = subprocess.run(
+            [sys.executable, tmp_path / "build_follower.py"],
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=True,
+            env=environment(),
+        )
+
+        assert server.wait(TIMEOUT_S) == 0
+    assert follower.stdout == b"compiling\nlinking\ntesting\n"
+
+
+@pytest.mark.parametrize("line", [line for line in command_lines() if line.startswith("streamres")])
+def test_each_command_line_does_what_it_says(line: str) -> None:
+    with live("run", "--port", "0", "--linger", "60", "--", "echo", "from make test") as served:
+        args = shlex.split(line.replace("http://127.0.0.1:8765", served.url).replace("make test", "echo built"))[
+            1:
+        ]
+        if args[0] == "run":
+            args[1:1] = ["--port", "0"]
+
+        done = streamres(*args)
+
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"built" in done.stdout or b"from make test" in done.stdout or b"run://" in done.stdout
+
+
+def test_the_pipe_into_push_ends_in_the_resource() -> None:
+    line = next(line for line in command_lines() if "push" in line)
+    uri = line.split()[-1]
+    with live("serve", "--port", "0") as server:
+        shell = line.replace("make test", "echo built").replace("http://127.0.0.1:8765", server.url)
+        shell = shell.replace("streamres", f"{sys.executable} -m streamres")
+        subprocess.run(["bash", "-c", shell], check=True, timeout=TIMEOUT_S, env=environment())
+
+        assert streamres("tail", server.url, uri).stdout == b"built\n"
+
+
+def test_the_two_commands_set_everything_up_by_themselves() -> None:
+    main_job = re.search(r"<!-- main job -->\n```bash\n(.*)\n```", README)
+    tests = re.search(r"<!-- tests -->\n```bash\n(.*)\n```", README)
+
+    assert main_job is not None
+    assert tests is not None
+    for command in (main_job[1], tests[1]):
+        assert command.startswith("python3 -m venv .venv && .venv/bin/pip install -q ")
