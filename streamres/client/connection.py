@@ -103,7 +103,7 @@ class Connection:
         except httpx2.TransportError as exc:
             raise lost(self.url, exc) from exc
         except httpx2.HTTPError as exc:
-            raise ProtocolError(f"{self.url}: {exc or type(exc).__name__}") from exc
+            raise ProtocolError(f"{self.url}: {str(exc) or type(exc).__name__}") from exc
 
 
 def endpoint(url: str) -> httpx2.URL:
@@ -129,7 +129,7 @@ def lost(url: httpx2.URL, exc: httpx2.TransportError) -> ConnectionLost:
         case httpx2.TimeoutException():
             return ConnectionLost(f"{url} gives no answer in time")
         case _:
-            return ConnectionLost(f"the connection to {url} was lost ({exc or type(exc).__name__})")
+            return ConnectionLost(f"the connection to {url} was lost ({str(exc) or type(exc).__name__})")
 
 
 def _is_stream(response: httpx2.Response) -> bool:
