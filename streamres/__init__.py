@@ -1,7 +1,7 @@
 """Output of a tool, a build or an agent, while it is still working, as MCP resources with revisions."""
 
 from streamres.app import Resource, Server
-from streamres.client import Client, ListChanged, Listed, Updated
+from streamres.client import Client, ListChanged, Listed, Subscription, Updated
 from streamres.errors import (
     ConnectionLost,
     CursorInvalid,
@@ -38,6 +38,7 @@ __all__ = [
     "RpcError",
     "Server",
     "StreamresError",
+    "Subscription",
     "Update",
     "Updated",
 ]

@@ -7,8 +7,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
 import anyio
-from starlette.applications import Starlette
-from starlette.routing import Route
+from starlette.routing import Route, Router
 
 from streamres.errors import DeltaError
 from streamres.limits import Limits
@@ -99,7 +98,8 @@ class Server:
     def __init__(self, name: str, *, store: Store | None = None, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self.store: Store = store or MemoryStore(self.limits)
-        self._dispatcher = Dispatcher(self.store, self.limits, name=name, version=version("streamres"))
+        self._name = name
+        self._dispatchers: set[Dispatcher] = set()
 
     async def create(
         self,
@@ -128,17 +128,26 @@ class Server:
         )
         return Resource(uri, self.store, await self.store.create(what))
 
-    def asgi(self, *, allowed_hosts: Collection[str] = (), upload: bool = False) -> Starlette:
+    def asgi(self, *, allowed_hosts: Collection[str] = (), upload: bool = False) -> Router:
         """Gives the ASGI app: MCP at `/mcp` and, with `upload`, appends by anyone who gets here at `/upload`.
 
         `allowed_hosts` are the names, beside localhost and addresses, by which clients call this server.
         """
+        return self._app(self._dispatcher(), allowed_hosts, upload=upload)
+
+    def _dispatcher(self) -> Dispatcher:
+        dispatcher = Dispatcher(self.store, self.limits, name=self._name, version=version("streamres"))
+        self._dispatchers.add(dispatcher)
+        return dispatcher
+
+    def _app(self, dispatcher: Dispatcher, allowed_hosts: Collection[str], *, upload: bool) -> Router:
         guard = Guard(allowed_hosts)
-        routes = [Route(MCP_PATH, HttpEndpoint(self._dispatcher, self.limits, guard))]
+        routes = [Route(MCP_PATH, HttpEndpoint(dispatcher, self.limits, guard))]
         if upload:
             uploads = Upload(self.store, self.limits, guard)
-            routes.append(Route(UPLOAD_PATH, uploads.handle, methods=["POST"]))
-        return Starlette(routes=routes)
+            routes.append(Route(UPLOAD_PATH, uploads, methods=["POST"]))
+        # A bare router: the middleware of a Starlette app costs every message of every stream two calls.
+        return Router(routes)
 
     @asynccontextmanager
     async def serve(
@@ -159,9 +168,13 @@ class Server:
             OSError: the address is in use, or not one of this machine.
         """
         sock = sock or bind(host, port)
-        app = self.asgi(allowed_hosts=allowed_hosts, upload=upload)
-        async with serving(app, sock, close=self.close, connections=self.limits.connections):
-            yield origin_of(sock) + MCP_PATH
+        dispatcher = self._dispatcher()
+        app = self._app(dispatcher, allowed_hosts, upload=upload)
+        try:
+            async with serving(app, sock, close=dispatcher.close, connections=self.limits.connections):
+                yield origin_of(sock) + MCP_PATH
+        finally:
+            self._dispatchers.discard(dispatcher)
 
     async def drain(self) -> None:
         """Returns when nobody is reading any more, after ten seconds at the latest.
@@ -169,9 +182,11 @@ class Server:
         Whoever follows a resource when it is sealed gets the rest of it so. An idle subscription does not count.
         """
         with anyio.move_on_after(_DRAIN_S):
-            requests = 0
-            while self._dispatcher.subscriptions.behind or self._dispatcher.requests != requests:
-                requests = self._dispatcher.requests
+            before = 0
+            while (now := sum(dispatcher.requests for dispatcher in self._dispatchers)) != before or any(
+                dispatcher.subscriptions.behind for dispatcher in self._dispatchers
+            ):
+                before = now
                 await anyio.sleep(_QUIET_S)
 
     def close(self) -> None:
@@ -179,7 +194,8 @@ class Server:
 
         Call it before the ASGI server that an app is mounted in shuts down: it waits for open streams.
         """
-        self._dispatcher.close()
+        for dispatcher in self._dispatchers:
+            dispatcher.close()
 
 
 def _encoded(text: str | bytes) -> bytes:

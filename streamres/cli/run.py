@@ -36,6 +36,7 @@ def run(argv: Sequence[str], *, uri: str | None, host: str, port: int, linger_s:
     except OSError as exc:
         words.cannot_serve(host, port, exc)
         return words.OWN_FAILURE
+    words.quiet_uvicorn()
     mask = signals.block()
 
     async def main() -> int:

@@ -13,6 +13,7 @@ from streamres.transport import allow_connections
 
 def serve(*, host: str, port: int) -> int:
     """Serves until SIGINT or SIGTERM, then ends every stream in order."""
+    words.quiet_uvicorn()
     try:
         anyio.run(_serve, host, port, backend_options={"use_uvloop": True})
     except OSError as exc:

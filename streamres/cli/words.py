@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from contextlib import suppress
@@ -32,6 +33,11 @@ def cannot_serve(host: str, port: int, exc: OSError) -> None:
     """Writes why an address could not be taken, and what to do."""
     reason = (exc.strerror or str(exc)).lower()
     fail(f"cannot serve at {host}:{port}: {reason}; choose another with --port (0 takes a free one)")
+
+
+def quiet_uvicorn() -> None:
+    """Keeps uvicorn's tracebacks of readers that were cut off at the end from a person's terminal."""
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
 
 
 def open_standard_files() -> None:

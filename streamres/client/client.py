@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from streamres.client.connection import Connection
 from streamres.client.follow import PAGE_BYTES, FaultHook, follow
-from streamres.client.wire import ListChanged, Listed, Updated, listed, read_update, updated
+from streamres.client.wire import ListChanged, Listed, Updated, acknowledged, list_page, read_update, updated
 from streamres.errors import ConnectionLost, ProtocolError
 from streamres.protocol import words
 
@@ -16,6 +16,35 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from streamres.model import Update
+
+
+class Subscription:
+    """An open subscription: iterate over it for its events, until the server ends it in order."""
+
+    def __init__(self, cursors: Mapping[str, str | None], messages: AsyncIterator[dict[str, Any]]) -> None:
+        self.cursors = cursors
+        """Where each honoured stream stood at the beginning; None for a resource that was not there."""
+        self._messages = messages
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Updated | ListChanged:
+        """Gives the next event.
+
+        Raises:
+            ConnectionLost: the stream was cut.
+            ProtocolError: a notification is malformed.
+        """
+        async for message in self._messages:
+            match message.get("method"):
+                case words.UPDATED:
+                    return updated(message.get("params") or {})
+                case words.LIST_CHANGED:
+                    return ListChanged()
+                case _:
+                    pass  # P4: what is not known is not for us
+        raise StopAsyncIteration
 
 
 class Client:
@@ -47,10 +76,11 @@ class Client:
         params: dict[str, Any] = {}
         while True:
             result = await self._connection.request(words.LIST, params)
-            entries += map(listed, result.get("resources", ()))
-            if "nextCursor" not in result:
+            page, cursor = list_page(result)
+            entries += page
+            if cursor is None:
                 return entries
-            params = {"cursor": result["nextCursor"]}
+            params = {"cursor": cursor}
 
     async def read(
         self,
@@ -81,11 +111,10 @@ class Client:
         *,
         deliver: Literal["cursor", "delta"] = "cursor",
         list_changed: bool = False,
-    ) -> AsyncIterator[AsyncIterator[Updated | ListChanged]]:
-        """Opens a subscription and gives its events (section 7).
+    ) -> AsyncIterator[Subscription]:
+        """Opens a subscription (section 7).
 
-        `streams` maps each URI to the cursor since which its reader needs to know, or None for from now on. The
-        iteration ends when the server ends the subscription in order.
+        `streams` maps each URI to the cursor since which its reader needs to know, or None for from now on.
 
         Raises:
             CursorInvalid, RpcError: the server refused.
@@ -105,7 +134,7 @@ class Client:
                 raise ConnectionLost("the subscription ended before it began")
             if first.get("method") != words.ACKNOWLEDGED:
                 raise ProtocolError("a subscription began without its acknowledgement")
-            yield _events(messages)
+            yield Subscription(acknowledged(first.get("params") or {}), messages)
 
     def follow(
         self,
@@ -127,14 +156,3 @@ class Client:
             DigestMismatch: what was handed over is not what the producer sealed.
         """
         return follow(self, uri, since, tail_bytes=tail_bytes, page_bytes=page_bytes, on_fault=on_fault)
-
-
-async def _events(messages: AsyncIterator[dict[str, Any]]) -> AsyncIterator[Updated | ListChanged]:
-    async for message in messages:
-        match message.get("method"):
-            case words.UPDATED:
-                yield updated(message.get("params") or {})
-            case words.LIST_CHANGED:
-                yield ListChanged()
-            case _:
-                pass  # P4: what is not known is not for us

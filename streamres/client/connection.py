@@ -33,7 +33,8 @@ class Connection:
 
     def __init__(self, url: str) -> None:
         self.url = endpoint(url)
-        self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S))
+        # Each subscription keeps a connection: a pool with a bound would be used up by them, and stand still.
+        self._http = httpx2.AsyncClient(limits=httpx2.Limits(max_connections=None))
         self._ids = count(1)
         self._meta = {
             words.VERSION_META: words.VERSION,
@@ -147,7 +148,8 @@ async def _to_the_end(response: httpx2.Response, params: Mapping[str, Any]) -> A
 
 async def _messages(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
     async for event in httpx2.EventSource(response):
-        yield _message(event.data, response.status_code)
+        if event.data:  # else a keep-alive of some kind
+            yield _message(event.data, response.status_code)
 
 
 def _message(data: bytes | str, status: int) -> dict[str, Any]:

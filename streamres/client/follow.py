@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from streamres.client.client import Client
     from streamres.model import Update
 
-PAGE_BYTES: Final = 1024 * 1024
+PAGE_BYTES: Final = 2 * 1024 * 1024
 """Most text in one read while catching up: few round trips, little memory at both ends."""
 
 _LEAST_PAGE_BYTES: Final = 4096
@@ -70,8 +70,12 @@ async def follow(
                 yield update
             if reader.sealed:
                 return
-            async with client.listen({uri: reader.cursor}, deliver="delta") as events:
-                async for event in events:
+            async with client.listen({uri: reader.cursor}, deliver="delta") as subscription:
+                if uri in subscription.cursors and subscription.cursors[uri] is None:
+                    # Gone since it was read, or another server: reading says which.
+                    async for update in _catch_up(client, reader, None, pages):
+                        yield update
+                async for event in subscription:
                     longest_s = _FIRST_WAIT_S
                     async for update in _take(client, reader, event, pages):
                         yield update

@@ -94,12 +94,32 @@ def updated(params: Mapping[str, Any]) -> Updated:
         raise ProtocolError(f"a notification is malformed: {exc!r}") from exc
 
 
-def listed(entry: Mapping[str, Any]) -> Listed:
-    """Gives one entry of a list.
+def acknowledged(params: Mapping[str, Any]) -> dict[str, str | None]:
+    """Gives the cursor of each stream that a subscription's acknowledgement names; None for one that is not there.
 
     Raises:
         ProtocolError: it is malformed.
     """
+    try:
+        streams = params["notifications"].get("resourceStreams", {})
+        return {uri: stream.get("cursor") for uri, stream in streams.items()}
+    except (KeyError, AttributeError) as exc:
+        raise ProtocolError(f"an acknowledgement is malformed: {exc!r}") from exc
+
+
+def list_page(result: Mapping[str, Any]) -> tuple[list[Listed], str | None]:
+    """Gives the entries of one page of a list, and the cursor of the next page.
+
+    Raises:
+        ProtocolError: it is malformed.
+    """
+    resources, cursor = result.get("resources"), result.get("nextCursor")
+    if not isinstance(resources, list) or not (cursor is None or isinstance(cursor, str)):
+        raise ProtocolError("the list is malformed")
+    return [_listed(entry) for entry in resources], cursor
+
+
+def _listed(entry: Mapping[str, Any]) -> Listed:
     try:
         stream = entry.get("stream") or {}
         return Listed(
@@ -118,11 +138,12 @@ def rpc_error(error: Mapping[str, Any], uri: str | None) -> StreamresError:
     """Gives the exception for an error reply to a request about `uri`."""
     code, message, data = error.get("code", 0), str(error.get("message", "")), error.get("data")
     details = data if isinstance(data, dict) else {}
-    if uri is not None:
-        if code == _LEGACY_NOT_FOUND or (code == INVALID_PARAMS and details == {"uri": uri}):
-            return ResourceNotFound(uri)
+    about = uri or details.get("uri")
+    if isinstance(about, str):
+        if code == _LEGACY_NOT_FOUND or (code == INVALID_PARAMS and details == {"uri": about}):
+            return ResourceNotFound(about)
         if code == INVALID_PARAMS and details.get("reason") == "invalid_cursor":
-            return CursorInvalid(uri)
+            return CursorInvalid(about)
     return RpcError(code, message, data)
 
 

@@ -23,9 +23,14 @@ class Utf8Decoder:
         twin.replaced = self.replaced
         return twin
 
+    @property
+    def holds_back(self) -> bool:
+        """Says whether a code point waits for its end."""
+        return bool(self._decoder.getstate()[0])
+
     def decode(self, data: bytes, *, final: bool = False) -> bytes:
         """Gives what is whole of `data` and of what was held back; with `final` nothing is held back."""
-        if not self._decoder.getstate()[0] and data.isascii():
+        if not self.holds_back and data.isascii():
             return data
         text = self._decoder.decode(data, final)
         try:

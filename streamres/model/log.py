@@ -152,12 +152,12 @@ class ResourceLog:
         return self._reading(Snapshot(stop=stop, content=self._content, begin=begin), reset)
 
     def _reading(self, step: Append | Snapshot, reset: Reset | None) -> Reading:
-        if step.stop == self.head.position:
+        if step.stop is self.head.position:
             return Reading(step=step, state=self.head.state, digest=self.head.digest, reset=reset)
         return Reading(step=step, state="open", digest=None, reset=reset, more=True)
 
     def _stop(self, begin: int, max_bytes: int | None) -> Position:
-        """Where a read from `begin` ends: at the head, or inside or at the end of an earlier revision."""
+        """Where a read from `begin` ends: at the very head, or inside or at the end of an earlier revision."""
         head = self.head.position
         if max_bytes is None or begin + max_bytes >= head.length:
             return head

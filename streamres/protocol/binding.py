@@ -44,6 +44,8 @@ def read_request(params: dict[str, Any]) -> ReadRequest:
         InvalidParams: a member has the wrong type or is out of range, or two exclude each other.
     """
     binding, members = _members(params, params, _READ_MEMBERS)
+    if not members:
+        return ReadRequest(binding=binding)
     since = _cursor(members.get("since"))
     request = ReadRequest(
         binding=binding,
@@ -67,7 +69,7 @@ def listen_request(params: dict[str, Any]) -> tuple[Binding | None, dict[str, St
     if not isinstance(notifications, dict):
         raise InvalidParams("params.notifications is an object")
     binding, members = _members(params, notifications, ("resourceStreams",))
-    streams = members.get("resourceStreams") or {}
+    streams = {} if (asked := members.get("resourceStreams")) is None else asked
     if not isinstance(streams, dict):
         raise InvalidParams("resourceStreams maps a URI to an object")
     return binding, {uri: _stream_filter(wanted) for uri, wanted in streams.items()}

@@ -24,14 +24,14 @@ from streamres.protocol.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping, Sequence
 
     from streamres.protocol.jsonrpc import Request
 
 Era = Literal["modern", "legacy"]
 
 _PREFIX, _SUFFIX = "=?base64?", "?="
-_ROUTING = {header.encode("ascii"): header for header in (VERSION_HEADER, METHOD_HEADER, NAME_HEADER)}
+_ROUTING = tuple(header.encode("ascii") for header in (VERSION_HEADER, METHOD_HEADER, NAME_HEADER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,21 @@ class RoutingHeaders:
     name: str | None = None
 
     @classmethod
-    def from_raw(cls, headers: Iterable[tuple[bytes, bytes]]) -> RoutingHeaders:
-        """Picks them from HTTP headers with lower-case names.
+    def from_raw(cls, raw: Sequence[tuple[bytes, bytes]], headers: Mapping[bytes, bytes]) -> RoutingHeaders:
+        """Picks them from HTTP headers with lower-case names: as they came, and by name.
 
         Raises:
             HeaderMismatch: one comes twice, so that two readers could see different values.
         """
-        found: dict[str, str] = {}
-        for raw_name, value in headers:
-            if (name := _ROUTING.get(raw_name)) is not None:
-                if name in found:
-                    raise HeaderMismatch(f"the header {name} comes twice")
-                found[name] = value.decode("latin-1")
-        return cls(found.get(VERSION_HEADER), found.get(METHOD_HEADER), found.get(NAME_HEADER))
+        if len(raw) != len(headers):
+            names = [name for name, _ in raw]
+            for header in _ROUTING:
+                if names.count(header) > 1:
+                    raise HeaderMismatch(f"the header {header.decode('ascii')} comes twice")
+        version, method, name = (
+            None if (value := headers.get(header)) is None else value.decode("latin-1") for header in _ROUTING
+        )
+        return cls(version, method, name)
 
 
 def era_of(request: Request, headers: RoutingHeaders | None) -> Era:

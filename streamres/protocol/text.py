@@ -19,36 +19,49 @@ CACHE_BYTES: Final = 4 * 1024 * 1024
 """Encoded pieces that are kept: enough for readers that are near one another, little beside a log."""
 
 
+_ENTRY_BYTES: Final = 512
+"""What keeping a piece costs beside its bytes."""
+
+_Key = tuple[str, int, int, int]
+"""URI, epoch and range name the same bytes for ever (SR-3.1), so what is kept is never out of date."""
+
+
 class TextEncoder:
     """Gives the JSON form of any delta or snapshot without quotes, and remembers the pieces used last."""
 
     def __init__(self, cache_bytes: int = CACHE_BYTES) -> None:
-        self._pieces: OrderedDict[tuple[str, int, int, int], bytes] = OrderedDict()
+        self._pieces: OrderedDict[_Key, bytes] = OrderedDict()
         self._free = cache_bytes
 
     def pieces(self, uri: str, step: Append | Snapshot) -> Iterator[bytes]:
         """Walks the step's text in JSON-escaped pieces of bounded size."""
-        # (uri, epoch, range) names the same bytes for ever (SR-3.1), so a piece is never out of date.
-        epoch = step.stop.epoch
         begin = step.begin
         for data in step.slices():
             end = begin + len(data)
-            key = (uri, epoch, begin, end)
-            piece = self._pieces.get(key)
+            key = (uri, step.stop.epoch, begin, end)
+            piece = self._kept(key)
             if piece is None:
-                piece = orjson.dumps(str(data, "utf-8"))[1:-1]
-                self._keep(key, piece)
-            else:
-                self._pieces.move_to_end(key)
+                piece = self._keep(key, orjson.dumps(str(data, "utf-8"))[1:-1])
             yield piece
             begin = end
 
     def joined(self, uri: str, step: Append | Snapshot) -> bytes:
         """Gives the whole JSON-escaped text of a small step."""
-        return b"".join(self.pieces(uri, step))
+        key = (uri, step.stop.epoch, step.begin, step.stop.length)
+        text = self._kept(key)
+        if text is None:
+            text = self._keep(key, b"".join(orjson.dumps(str(data, "utf-8"))[1:-1] for data in step.slices()))
+        return text
 
-    def _keep(self, key: tuple[str, int, int, int], piece: bytes) -> None:
+    def _kept(self, key: _Key) -> bytes | None:
+        piece = self._pieces.get(key)
+        if piece is not None:
+            self._pieces.move_to_end(key)
+        return piece
+
+    def _keep(self, key: _Key, piece: bytes) -> bytes:
         self._pieces[key] = piece
-        self._free -= len(piece)
+        self._free -= len(piece) + _ENTRY_BYTES
         while self._free < 0:
-            self._free += len(self._pieces.popitem(last=False)[1])
+            self._free += len(self._pieces.popitem(last=False)[1]) + _ENTRY_BYTES
+        return piece

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from streamres.protocol import jsonrpc
 from streamres.protocol.words import EXTENSION, LEGACY_VERSIONS, VERSION
 from streamres.server.outcome import Reply
 
@@ -42,8 +43,8 @@ class Lifecycle:
             "capabilities": {"resources": {}},
             "serverInfo": self._server_info,
         }
-        return Reply(self._messages.result(request.id, members))
+        return Reply(jsonrpc.result(request.id, members))
 
     async def ping(self, request: Request) -> Reply:
         """Answers that the server is there."""
-        return Reply(self._messages.result(request.id, {}))
+        return Reply(jsonrpc.result(request.id, {}))

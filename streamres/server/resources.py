@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import binascii
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64encode
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from streamres.errors import InvalidParams
+from streamres.errors import InvalidParams, ResourceNotFound
 from streamres.model import decode_cursor
 from streamres.protocol.binding import binding_of, read_request
 from streamres.server.outcome import LongReply, Pending, Reply
@@ -29,6 +29,9 @@ _JOINED_BYTES: Final = 64 * 1024
 """Text up to this size is sent in one piece with its message: one system call, and a length known beforehand."""
 
 
+_NOT_A_PAGE: Final = InvalidParams("params.cursor is not the nextCursor of a list", reason="invalid_cursor")
+
+
 class Resources:
     """The three methods over one store."""
 
@@ -44,6 +47,8 @@ class Resources:
     async def list(self, request: Request) -> Reply:
         """Gives one page, oldest resource first; the page's cursor is the last URI on it."""
         after = _page_start(request.params.get("cursor"))
+        if after is not None:
+            await self._demand(after)
         limit = self._limits.page_entries
         entries = await self._store.list(after=after, limit=limit + 1)
         page, rest = entries[:limit], entries[limit:]
@@ -66,6 +71,13 @@ class Resources:
         if since is not None and since == entry.head.position and entry.head.state == "open" and asked.wait_ms:
             return Pending(lambda: self._read_later(request.id, entry, asked, since))
         return self._answer(request.id, entry, await self._read(uri, asked, since), asked)
+
+    async def _demand(self, uri: str) -> None:
+        """Refuses a list cursor of another life of the server: what follows it is not known."""
+        try:
+            await self._store.entry(uri)
+        except ResourceNotFound as exc:
+            raise _NOT_A_PAGE from exc
 
     async def _read_later(
         self, request_id: RequestId, entry: Entry, asked: ReadRequest, since: Position
@@ -90,7 +102,7 @@ class Resources:
         before, after = halves
         uri, step = entry.description.uri, reading.step
         if step.size <= _JOINED_BYTES:
-            return Reply(b"".join((before, *self._encoder.pieces(uri, step), after)))
+            return Reply(b"".join((before, self._encoder.joined(uri, step), after)))
         return LongReply(_around(halves, self._encoder.pieces(uri, step)))
 
 
@@ -109,7 +121,7 @@ def _page_start(cursor: object) -> str | None:
         return None
     try:
         if isinstance(cursor, str):
-            return urlsafe_b64decode(cursor.encode("ascii")).decode("utf-8")
-    except (binascii.Error, UnicodeError):
+            return b64decode(cursor, altchars=b"-_", validate=True).decode("utf-8")
+    except (binascii.Error, ValueError):
         pass
-    raise InvalidParams("params.cursor is not the nextCursor of a list", reason="invalid_cursor")
+    raise _NOT_A_PAGE

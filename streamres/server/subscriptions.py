@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 _SHARED_FRAMES: Final = 64
 """Notifications kept for the next subscriber. Each holds at most `Limits.notification_bytes` of text."""
 
-_FrameKey = tuple[str, "Position | None", "Head", "Binding | None"]
+_FrameKey = tuple[int, int, "Binding | None"]
+_Frame = tuple["Position | None", Head, "Halves", Head]
 
 
 class Subscriptions:
@@ -49,7 +50,7 @@ class Subscriptions:
         self.closing = closing
         self.open: set[Subscription] = set()
         self._encoder = encoder
-        self._frames: OrderedDict[_FrameKey, tuple[Halves, Head]] = OrderedDict()
+        self._frames: OrderedDict[_FrameKey, _Frame] = OrderedDict()
 
     async def listen(self, request: Request) -> Stream:
         """Gives the stream for a `subscriptions/listen`.
@@ -60,7 +61,7 @@ class Subscriptions:
         """
         binding, streams = listen_request(request.params)
         wanted = request.params["notifications"]
-        plain = wanted.get("resourceSubscriptions") or []
+        plain = [] if (asked := wanted.get("resourceSubscriptions")) is None else asked
         if not isinstance(plain, list) or not all(isinstance(uri, str) for uri in plain):
             raise InvalidParams("resourceSubscriptions is a list of URIs")
         filters = {uri: StreamFilter() for uri in plain} | streams
@@ -94,13 +95,16 @@ class Subscriptions:
 
         It carries the delta where `sent` is a position to give it from; else the cursor alone (SR-6.3).
         """
-        key = (uri, sent, head, binding)
+        # Subscribers that go together share these very objects, and the frame keeps them alive: their
+        # identities are the cheapest key there is.
+        key = (id(sent), id(head), binding)
         frame = self._frames.get(key)
         if frame is None:
-            frame = self._frames[key] = await self._make_frame(uri, sent, head, binding)
+            halves, reached = await self._make_frame(uri, sent, head, binding)
+            frame = self._frames[key] = (sent, head, halves, reached)
             if len(self._frames) > _SHARED_FRAMES:
                 self._frames.popitem(last=False)
-        return frame
+        return frame[2], frame[3]
 
     async def _make_frame(
         self, uri: str, sent: Position | None, head: Head, binding: Binding | None
@@ -175,7 +179,8 @@ class Subscription:
     @property
     def _ended(self) -> bool:
         # SR-7.3, for readers that see the state: a plain one would only open the stream again.
-        return self._binding is not None and not self._list_changed and not self._unsealed
+        readers = self._binding is not None and bool(self._filters) and not self._list_changed
+        return readers and not self._unsealed
 
     async def _look(self) -> dict[str, Head | None]:
         heads: dict[str, Head | None] = {}
@@ -185,8 +190,12 @@ class Subscription:
             except ResourceNotFound:
                 heads[uri] = None  # SR-7.4: it can come later
             else:
-                if self._sent.setdefault(uri, head.position) == head.position and head.state != "open":
-                    self._unsealed.discard(uri)
+                sent = self._sent.setdefault(uri, head.position)
+                if sent == head.position:
+                    if head.state != "open":
+                        self._unsealed.discard(uri)
+                elif _reaches(sent, head.position):
+                    del self._sent[uri]  # a cursor beyond the head is none of ours: its reader is told the head
         return heads
 
     def _acknowledgement(
@@ -199,19 +208,22 @@ class Subscription:
 
     async def _catch_up(self, uri: str, head: Head, write: Write) -> None:
         deltas = self._filters[uri].deliver == "delta"
-        while not _reaches(self._sent.get(uri), head.position):
-            start = self._sent.get(uri) if deltas else None
-            (before, after), reached = await self._hub.frame(uri, start, head, self._binding)
+        sent = self._sent.get(uri)
+        while not _reaches(sent, head.position):
+            (before, after), reached = await self._hub.frame(uri, sent if deltas else None, head, self._binding)
             await write(b"".join((before, self._id, after)))
-            self._sent[uri] = reached.position
+            self._sent[uri] = sent = reached.position
             if reached.state != "open":
                 self._unsealed.discard(uri)
-            # A long chain gives way to the other readers after each link (V4).
-            await anyio.lowlevel.checkpoint()
+            if sent is not head.position:
+                # A long chain gives way to the other readers after each link (V4).
+                await anyio.lowlevel.checkpoint()
 
 
 def _reaches(sent: Position | None, head: Position) -> bool:
     """Whether a subscriber at `sent` has been told of `head`: cursors never go back (SR-6.2)."""
+    if sent is head:
+        return True
     if sent is None or sent.epoch != head.epoch:
         return False
     return (sent.revision, sent.length) >= (head.revision, head.length)

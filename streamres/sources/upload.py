@@ -8,20 +8,19 @@ the form of JSON-RPC.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from streamres.errors import InvalidParams, InvalidRequest, LimitExceeded, ResourceExists, StreamresError
+from streamres.errors import DeltaError, InvalidParams, InvalidRequest, LimitExceeded, StreamresError
 from streamres.model import SEALS, AppendNumber, Description, Seal, Utf8Decoder, encode_cursor
 from streamres.protocol.error_codes import UPLOAD_STATUS, code_of, data_of
-from streamres.transport.http import PeerGone, read_body
+from streamres.transport.http import PeerGone, read_body, refuse_body
 
 if TYPE_CHECKING:
-    from starlette.datastructures import QueryParams
-    from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
 
     from streamres.limits import Limits
     from streamres.store import Store
@@ -36,35 +35,47 @@ class Upload:
         self._limits = limits
         self._guard = guard
 
-    async def handle(self, request: Request) -> Response:
-        """Makes one append and gives where the resource stands after it."""
-        headers = dict(request.scope["headers"])
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Makes one append and answers where the resource stands after it (ASGI 3)."""
+        headers = dict(scope["headers"])
         refusal = self._guard.refusal(headers.get(b"host"), headers.get(b"origin"))
         if refusal is not None:
-            return _answer(403, _error(InvalidRequest(refusal)))
+            response = _answer(403, _error(InvalidRequest(refusal)))
+            await response(scope, receive, send)
+            return
         try:
             # All or nothing: an append whose body was cut is none.
-            body = await read_body(headers, request.receive, self._limits.append_bytes)
-            return _answer(200, await self._append(request.query_params, body))
+            body = await read_body(headers, receive, append_bytes=self._limits.append_bytes)
+        except LimitExceeded as exc:
+            await refuse_body(receive, send, orjson.dumps(_error(exc)))
+            return
         except PeerGone:
-            return Response(status_code=400)
+            return
+        try:
+            response = _answer(200, await self._append(QueryParams(scope["query_string"]), body))
         except StreamresError as exc:
-            close = isinstance(exc, LimitExceeded)  # the rest of the body was not read
-            return _answer(UPLOAD_STATUS.get(type(exc), 400), _error(exc), close=close)
+            response = _answer(UPLOAD_STATUS.get(type(exc), 400), _error(exc))
+        await response(scope, receive, send)
 
     async def _append(self, query: QueryParams, body: bytes) -> dict[str, Any]:
         uri = query.get("uri", "")
         number = None
-        if "producer" in query:
+        if any(name in query for name in ("producer", "epoch", "seq")):
+            if "producer" not in query:
+                raise InvalidParams("epoch and seq number the appends of a producer")
             number = AppendNumber(
                 producer=query["producer"], epoch=_count(query, "epoch"), seq=_count(query, "seq")
             )
         expected = _count(query, "revision") if "revision" in query else None
         seal = _seal(query.get("seal"))
-        data = Utf8Decoder().decode(body, final=True)
-        with suppress(ResourceExists):
-            await self._store.create(Description(uri=uri, name=uri))
-        head = await self._store.append(uri, data, seal=seal, number=number, expected_revision=expected)
+        what = Description(uri=uri, name=uri)
+        decoder = Utf8Decoder()
+        data = decoder.decode(body, final=seal is not None)
+        if decoder.holds_back:
+            raise DeltaError("the body ends inside a code point; send whole ones")
+        head = await self._store.append(
+            uri, data, seal=seal, number=number, expected_revision=expected, create=what
+        )
         cursor = encode_cursor(head.position, uri)
         return {"cursor": cursor, "revision": head.position.revision, "state": head.state}
 
@@ -89,6 +100,5 @@ def _error(exc: StreamresError) -> dict[str, Any]:
     return {"error": {"code": code_of(exc), "message": str(exc), "data": data_of(exc)}}
 
 
-def _answer(status: int, body: dict[str, Any], *, close: bool = False) -> Response:
-    headers = {"connection": "close"} if close else None
-    return Response(orjson.dumps(body), status, headers, media_type="application/json")
+def _answer(status: int, body: dict[str, Any]) -> Response:
+    return Response(orjson.dumps(body), status, media_type="application/json")

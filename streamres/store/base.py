@@ -12,9 +12,8 @@ S6  what a subscriber costs is one position a resource
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Protocol
-
-import anyio
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +34,7 @@ class Watch:
         self._heads: dict[str, Head] = {}
         self._list_changed = False
         self._woken = False
-        self._wake: anyio.Event | None = None
+        self._wake: asyncio.Future[None] | None = None
 
     def mark(self, uri: str, head: Head) -> None:
         """Notes that the resource is now at `head`."""
@@ -60,8 +59,9 @@ class Watch:
     async def wait(self) -> None:
         """Returns when there is a mark to take, or after `wake`; at once where there is one already (S3)."""
         while not (self.marked or self._woken):
-            self._wake = anyio.Event()
-            await self._wake.wait()
+            # Not an anyio.Event: a new one for every wait made up half of what a notification costs.
+            self._wake = asyncio.get_running_loop().create_future()
+            await self._wake
         self._woken = False
 
     def take(self) -> dict[str, Head]:
@@ -75,9 +75,8 @@ class Watch:
         return changed
 
     def _set(self) -> None:
-        if self._wake is not None:
-            self._wake.set()
-            self._wake = None
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
 
 
 class Store(Protocol):
@@ -100,8 +99,12 @@ class Store(Protocol):
         seal: Seal | None = None,
         number: AppendNumber | None = None,
         expected_revision: int | None = None,
+        create: Description | None = None,
     ) -> Head:
-        """Appends UTF-8 of whole code points, seals, or both in one step; see `ResourceLog.commit`."""
+        """Appends UTF-8 of whole code points, seals, or both in one step; see `ResourceLog.commit`.
+
+        With `create` a resource that is not there is made in the same step.
+        """
         ...
 
     async def replace(self, uri: str, data: bytes) -> Head:

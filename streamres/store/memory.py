@@ -34,17 +34,9 @@ class MemoryStore:
         self._list_watches: set[Watch] = set()
 
     async def create(self, description: Description) -> Head:
-        uri = description.uri
-        if uri in self._logs:
-            raise ResourceExists(uri)
-        if len(self._logs) >= self._limits.resources:
-            raise LimitExceeded("resources", self._limits.resources, "use a second server")
-        log = ResourceLog(uri, epoch=randbits(EPOCH_BITS), max_producers=self._limits.producers)
-        self._logs[uri] = log
-        self._descriptions[uri] = description
-        for watch in self._list_watches:
-            watch.mark_list()
-        return self._changed(log)
+        if description.uri in self._logs:
+            raise ResourceExists(description.uri)
+        return self._add(description, self._new_log(description.uri))
 
     async def append(
         self,
@@ -54,13 +46,17 @@ class MemoryStore:
         seal: Seal | None = None,
         number: AppendNumber | None = None,
         expected_revision: int | None = None,
+        create: Description | None = None,
     ) -> Head:
-        log = self._log(uri)
         self._check_size(data)
+        added = create is not None and uri not in self._logs
+        log = self._new_log(uri) if added else self._log(uri)
         before = log.head
         head = log.commit(data, seal=seal, number=number, expected_revision=expected_revision)
+        if added and create is not None:
+            return self._add(create, log)
         if log.head is not before:
-            self._changed(log)
+            self._mark(log)
         return head
 
     async def replace(self, uri: str, data: bytes) -> Head:
@@ -70,7 +66,7 @@ class MemoryStore:
         while epoch == old:
             epoch = randbits(EPOCH_BITS)
         log.replace(data, epoch=epoch)
-        return self._changed(log)
+        return self._mark(log)
 
     async def compact(self, uri: str, floor: int) -> None:
         self._log(uri).compact(floor)
@@ -126,7 +122,19 @@ class MemoryStore:
         if len(data) > self._limits.append_bytes:
             raise LimitExceeded("append_bytes", self._limits.append_bytes, "make several appends of it")
 
-    def _changed(self, log: ResourceLog) -> Head:
+    def _new_log(self, uri: str) -> ResourceLog:
+        if len(self._logs) >= self._limits.resources:
+            raise LimitExceeded("resources", self._limits.resources, "use a second server")
+        return ResourceLog(uri, epoch=randbits(EPOCH_BITS), max_producers=self._limits.producers)
+
+    def _add(self, description: Description, log: ResourceLog) -> Head:
+        self._logs[log.uri] = log
+        self._descriptions[log.uri] = description
+        for watch in self._list_watches:
+            watch.mark_list()
+        return self._mark(log)
+
+    def _mark(self, log: ResourceLog) -> Head:
         for watch in self._watches.get(log.uri, ()):
             watch.mark(log.uri, log.head)
         return log.head

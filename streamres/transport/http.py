@@ -19,7 +19,7 @@ from streamres.protocol.error_codes import code_of, data_of
 from streamres.server import Accepted, LongReply, Pending, Reply, Stream
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from starlette.types import Receive, Scope, Send
 
@@ -34,6 +34,8 @@ _SSE_HEADERS: Final = [
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
 ]
+_DISCARDED_BYTES: Final = 64 * 1024 * 1024
+_DISCARD_S: Final = 2.0
 _PING: Final = b":\n\n"
 
 
@@ -64,13 +66,13 @@ class HttpEndpoint:
             await _refuse(send, 415, InvalidRequest("the body's Content-Type is application/json"))
             return
         try:
-            body = await read_body(headers, receive, self._limits.body_bytes)
+            body = await read_body(headers, receive, body_bytes=self._limits.body_bytes)
         except LimitExceeded as exc:
-            await _refuse(send, 413, exc, close=True)
+            await refuse_body(receive, send, jsonrpc.error(None, code_of(exc), str(exc), data_of(exc)))
             return
         except PeerGone:
             return
-        outcome = await self._dispatcher.dispatch(body, lambda: RoutingHeaders.from_raw(raw))
+        outcome = await self._dispatcher.dispatch(body, lambda: RoutingHeaders.from_raw(raw, headers))
         match outcome:
             case Reply():
                 await _reply(send, outcome)
@@ -99,26 +101,41 @@ class HttpEndpoint:
         await _while_connected(receive, work, ping=ping, ping_s=self._limits.ping_s)
 
 
-async def read_body(headers: dict[bytes, bytes], receive: Receive, limit: int) -> bytes:
-    """Gives the request's body.
+async def read_body(headers: Mapping[bytes, bytes], receive: Receive, **limit: int) -> bytes:
+    """Gives the request's body; `limit` is one limit by its name.
 
     Raises:
-        LimitExceeded: it is longer than `limit` bytes; the rest was not read.
+        LimitExceeded: it is longer than the limit; the rest was not read.
         PeerGone: the peer went before the end.
     """
+    ((name, most),) = limit.items()
     declared = headers.get(b"content-length", b"0")
-    if declared.isdigit() and int(declared) > limit:
-        raise LimitExceeded("body_bytes", limit, "send less in one request")
     body = bytearray()
-    while True:
+    more = True
+    while more and len(body) <= most and not (declared.isdigit() and int(declared) > most):
         message = await receive()
         if message["type"] == "http.disconnect":
             raise PeerGone
         body += message.get("body", b"")
-        if len(body) > limit:
-            raise LimitExceeded("body_bytes", limit, "send less in one request")
-        if not message.get("more_body", False):
-            return bytes(body)
+        more = message.get("more_body", False)
+    if more or len(body) > most:
+        raise LimitExceeded(name, most, "send less in one request")
+    return bytes(body)
+
+
+async def refuse_body(receive: Receive, send: Send, answer: bytes) -> None:
+    """Answers a request whose body was too long, and hears a part of the rest: a peer cut off never reads why."""
+    headers = [_JSON, (b"content-length", b"%d" % len(answer)), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": answer, "more_body": True})
+    left = _DISCARDED_BYTES
+    with anyio.move_on_after(_DISCARD_S):
+        while left > 0:
+            message = await receive()
+            if not message.get("more_body", False):
+                break
+            left -= len(message.get("body", b""))
+    await send({"type": "http.response.body", "body": b""})
 
 
 async def _while_connected(
@@ -166,9 +183,8 @@ async def _reply_later(send: Send, pending: Pending) -> None:
             await _reply_long(send, reply)
 
 
-async def _refuse(send: Send, status: int, exc: StreamresError, *, close: bool = False) -> None:
-    body = jsonrpc.error(None, code_of(exc), str(exc), data_of(exc))
-    await _send(send, status, body, [_JSON, (b"connection", b"close")] if close else [_JSON])
+async def _refuse(send: Send, status: int, exc: StreamresError) -> None:
+    await _send(send, status, jsonrpc.error(None, code_of(exc), str(exc), data_of(exc)), [_JSON])
 
 
 async def _send(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]] | None = None) -> None:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from starlette.types import ASGIApp
@@ -71,26 +73,51 @@ async def serving(
     """
     config = uvicorn.Config(
         app,
-        http="httptools",
+        http=_protocol(connections),
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=connections,
         backlog=_BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=_GRACE_S,
     )
     server = _Uvicorn(config, close)
+    failure: Exception | None = None
+
+    async def run() -> None:
+        # Left by an exception or by cancellation, the end is in order all the same; `_GRACE_S` bounds it.
+        with anyio.CancelScope(shield=True):
+            await server.serve([sock])
+
     async with anyio.create_task_group() as group:
-        group.start_soon(server.serve, [sock])
+        group.start_soon(run)
         await server.ready.wait()
         try:
             yield
+        except Exception as exc:
+            failure = exc
         finally:
             server.should_exit = True
+    if failure is not None:
+        raise failure
+
+
+def _protocol(connections: int) -> type[HttpToolsProtocol]:
+    """uvicorn's limit refuses requests on every connection while there are too many; this one, only on those."""
+
+    class Limited(HttpToolsProtocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self.limit_concurrency = 0 if len(self.connections) > connections else None
+            # A connection that never asks for anything is closed as one is that asks for nothing more.
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+
+    return Limited
 
 
 class _Uvicorn(uvicorn.Server):
