@@ -22,6 +22,7 @@ FLOORS = [
     {"client", "sources"},
     {"app"},
     {"cli"},
+    {"__main__"},
 ]
 PURE = {"model", "protocol"}
 IO_LIBRARIES = {"anyio", "asyncio", "httpx2", "socket", "starlette", "uvicorn", "os", "time", "random", "secrets"}

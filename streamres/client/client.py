@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from streamres.client.connection import Connection
-from streamres.client.follow import PAGE_BYTES, FaultHook, follow
+from streamres.client.follow import PAGE_BYTES, follow
 from streamres.client.wire import ListChanged, Listed, Updated, acknowledged, list_page, read_update, updated
 from streamres.errors import ConnectionLost, ProtocolError
 from streamres.protocol import words
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from types import TracebackType
 
+    from streamres.client.backoff import FaultHook
     from streamres.model import Update
 
 

@@ -8,12 +8,9 @@ C4 a cut without a seal is never an end
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from random import uniform
 from typing import TYPE_CHECKING, Final
 
-import anyio
-
+from streamres.client.backoff import Backoff
 from streamres.client.wire import ListChanged, Updated
 from streamres.errors import ConnectionLost, ProtocolError
 from streamres.model import Reassembler
@@ -21,6 +18,7 @@ from streamres.model import Reassembler
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from streamres.client.backoff import FaultHook
     from streamres.client.client import Client
     from streamres.model import Update
 
@@ -28,12 +26,6 @@ PAGE_BYTES: Final = 2 * 1024 * 1024
 """Most text in one read while catching up: few round trips, little memory at both ends."""
 
 _LEAST_PAGE_BYTES: Final = 4096
-
-_FIRST_WAIT_S: Final = 0.1
-_LONGEST_WAIT_S: Final = 5.0
-
-FaultHook = Callable[[ConnectionLost, float], None]
-"""Is told of a fault and of the seconds until the next try."""
 
 
 class _Pages:
@@ -62,11 +54,11 @@ async def follow(
     """Gives every piece of the resource's text once; see `Client.follow`."""
     reader = Reassembler(uri, since=since)
     pages = _Pages(page_bytes)
-    longest_s = _FIRST_WAIT_S
+    backoff = Backoff(on_fault)
     while True:
         try:
             async for update in _catch_up(client, reader, tail_bytes, pages):
-                longest_s = _FIRST_WAIT_S
+                backoff.reset()
                 yield update
             if reader.sealed:
                 return
@@ -76,7 +68,7 @@ async def follow(
                     async for update in _catch_up(client, reader, None, pages):
                         yield update
                 async for event in subscription:
-                    longest_s = _FIRST_WAIT_S
+                    backoff.reset()
                     async for update in _take(client, reader, event, pages):
                         yield update
                         if update.sealed:
@@ -84,12 +76,7 @@ async def follow(
             raise ConnectionLost("the server ended the subscription")
         except ConnectionLost as exc:
             pages.cut()
-            # Jitter over the whole range: a thousand readers of one server do not come back at once.
-            wait_s = uniform(longest_s / 2, longest_s)
-            longest_s = min(longest_s * 2, _LONGEST_WAIT_S)
-            if on_fault is not None:
-                on_fault(exc, wait_s)
-            await anyio.sleep(wait_s)
+            await backoff.wait(exc)
 
 
 async def _take(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from random import uniform
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import anyio
 import httpx2
 import orjson
 
+from streamres.client.backoff import Backoff
 from streamres.client.connection import ANSWER_TIMEOUT_S, CONNECT_TIMEOUT_S, RETRYABLE_STATUS, endpoint, lost
 from streamres.client.wire import rpc_error
 from streamres.errors import ConnectionLost, ProtocolError
@@ -18,11 +17,8 @@ from streamres.model import Utf8Decoder
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from streamres.client.follow import FaultHook
+    from streamres.client.backoff import FaultHook
     from streamres.model import Seal
-
-_FIRST_WAIT_S: Final = 0.1
-_LONGEST_WAIT_S: Final = 5.0
 
 
 class Producer:
@@ -72,16 +68,12 @@ class Producer:
         query = {"uri": self.uri, **self._number, "seq": str(self._seq)}
         if seal is not None:
             query["seal"] = seal
-        longest_s = _FIRST_WAIT_S
+        backoff = Backoff(self._on_fault)
         while True:
             try:
                 await self._post(query, data)
             except ConnectionLost as exc:
-                wait_s = uniform(longest_s / 2, longest_s)
-                longest_s = min(longest_s * 2, _LONGEST_WAIT_S)
-                if self._on_fault is not None:
-                    self._on_fault(exc, wait_s)
-                await anyio.sleep(wait_s)
+                await backoff.wait(exc)
             else:
                 self._seq += 1
                 return
