@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from streamres.model.cursor import Position
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Append:
     """The text that was added between two positions of one epoch."""
 
@@ -51,7 +51,7 @@ class Append:
         return Append(start=self.start, stop=later.stop, content=self.content)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Snapshot:
     """The content at a position, from the byte `begin` on."""
 

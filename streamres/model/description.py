@@ -39,7 +39,7 @@ class Description:
             raise UriInvalid(self.uri)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Entry:
     """A resource in a list: what it is and where it stands."""
 

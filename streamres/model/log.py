@@ -34,7 +34,7 @@ class Head:
     digest: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Reading:
     """The answer to a read. State and digest are those at the end of `step`: an earlier position is still open."""
 

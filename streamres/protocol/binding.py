@@ -15,10 +15,11 @@ from streamres.protocol.words import CAPABILITIES_META, EXTENSION, STREAM_META
 Binding = Literal["fields", "meta"]
 Deliver = Literal["cursor", "delta"]
 
-_READ_MEMBERS = ("since", "maxBytes", "waitMs", "tailBytes")
+_READ_MEMBERS = frozenset({"since", "maxBytes", "waitMs", "tailBytes"})
+_LISTEN_MEMBERS = frozenset({"resourceStreams"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ReadRequest:
     """What a read asks for beyond the URI; `binding` is None for plain MCP."""
 
@@ -68,7 +69,7 @@ def listen_request(params: dict[str, Any]) -> tuple[Binding | None, dict[str, St
     notifications = params.get("notifications")
     if not isinstance(notifications, dict):
         raise InvalidParams("params.notifications is an object")
-    binding, members = _members(params, notifications, ("resourceStreams",))
+    binding, members = _members(params, notifications, _LISTEN_MEMBERS)
     streams = {} if (asked := members.get("resourceStreams")) is None else asked
     if not isinstance(streams, dict):
         raise InvalidParams("resourceStreams maps a URI to an object")
@@ -86,7 +87,7 @@ def _stream_filter(wanted: object) -> StreamFilter:
 
 
 def _members(
-    params: dict[str, Any], open_place: dict[str, Any], names: tuple[str, ...]
+    params: dict[str, Any], open_place: dict[str, Any], names: frozenset[str]
 ) -> tuple[Binding | None, dict[str, Any]]:
     meta = params.get("_meta")
     meta = meta if isinstance(meta, dict) else {}
@@ -95,7 +96,7 @@ def _members(
         if not isinstance(in_meta, dict):
             raise InvalidParams(f"_meta[{STREAM_META!r}] is an object")
         return "meta", in_meta
-    if any(name in open_place for name in names):
+    if not names.isdisjoint(open_place):
         return "fields", open_place
     return _declared(meta), {}
 
@@ -116,7 +117,7 @@ def _declared(meta: dict[str, Any]) -> Binding | None:
 
 def binding_of(params: dict[str, Any]) -> Binding | None:
     """Gives the place for the answer to a request that has no member of the extension of its own."""
-    return _members(params, {}, ())[0]
+    return _members(params, {}, frozenset())[0]
 
 
 def _cursor(value: object) -> str | None:

@@ -34,7 +34,7 @@ _PREFIX, _SUFFIX = "=?base64?", "?="
 _ROUTING = tuple(header.encode("ascii") for header in (VERSION_HEADER, METHOD_HEADER, NAME_HEADER))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RoutingHeaders:
     """The headers that repeat a part of the body."""
 
@@ -54,10 +54,12 @@ class RoutingHeaders:
             for header in _ROUTING:
                 if names.count(header) > 1:
                     raise HeaderMismatch(f"the header {header.decode('ascii')} comes twice")
-        version, method, name = (
-            None if (value := headers.get(header)) is None else value.decode("latin-1") for header in _ROUTING
-        )
-        return cls(version, method, name)
+        version, method, name = map(headers.get, _ROUTING)
+        return cls(_text(version), _text(method), _text(name))
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("latin-1")
 
 
 def era_of(request: Request, headers: RoutingHeaders | None) -> Era:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 RequestId = str | int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Request:
     """A request; `params` is empty where it was left out."""
 

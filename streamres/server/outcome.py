@@ -9,7 +9,7 @@ Write = Callable[[bytes], Awaitable[None]]
 """Takes one whole JSON-RPC message; gives way while the peer is slow, raises nothing when the peer is gone."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reply:
     """One JSON-RPC message that is ready, and the HTTP status that suits it."""
 
