@@ -1,0 +1,31 @@
+"""That the command runs and prints each row; how fast anything is, no test says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from benchmarks.process import child_environment
+
+
+def test_the_command_prints_every_row() -> None:
+    command = [sys.executable, "-m", "benchmarks", "--tiny"]
+
+    done = subprocess.run(command, env=child_environment(), capture_output=True, text=True, timeout=110)
+
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("│")[1].strip() for line in done.stdout.splitlines() if line.startswith("│")]
+    assert rows == [
+        "read of 1 KB",
+        "read of 1 MB",
+        "delta of 1 KB out of 1 MB",
+        "frame to 5 subscribers, cursor",
+        "frame to 5 subscribers, delta",
+        "frame to 10 subscribers, cursor",
+        "frame to 10 subscribers, delta",
+        "append (official: publish)",
+        "memory of 1 of 20 subscribers",
+        "memory for 4 MB of log",
+        "4 MB late, Client.follow",
+        "4 MB late, one answer",
+    ]
