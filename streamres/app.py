@@ -82,6 +82,9 @@ class Resource:
         await self._append(b"", seal=state)
 
     async def _append(self, data: bytes, *, seal: Seal | None = None) -> None:
+        if seal is None and data.isascii() and not self._decoder.holds_back:
+            self._head = await self._store.append(self.uri, data)
+            return
         # A copy, so that a refused append changes nothing: what is held back stays held back.
         decoder = self._decoder.copy()
         whole = decoder.decode(data, final=seal is not None)

@@ -48,7 +48,8 @@ class TextContent:
         `begin` and `end` are code point boundaries.
         """
         while begin < end:
-            stop = self.boundary_before(min(end, begin + BLOCK_BYTES), after=begin)
+            whole = end - begin <= BLOCK_BYTES
+            stop = end if whole else self.boundary_before(begin + BLOCK_BYTES, after=begin)
             piece = self._slice(begin, stop)
             begin += len(piece)
             yield piece

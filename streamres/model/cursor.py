@@ -10,6 +10,7 @@ from __future__ import annotations
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
@@ -25,6 +26,9 @@ _EPOCH_BYTES: Final = EPOCH_BITS // 8
 _CHECK_BYTES: Final = 4
 _MAX_VARINT_BYTES: Final = 9
 
+_CACHED: Final = 4096
+"""Tokens that are remembered: watchers of one resource use the same few."""
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
@@ -39,12 +43,14 @@ class Position:
     length: int
 
 
+@lru_cache(_CACHED)
 def encode_cursor(position: Position, uri: str) -> str:
     """Gives the token for a position of the resource at `uri`."""
     body = position.epoch.to_bytes(_EPOCH_BYTES) + _varint(position.revision) + _varint(position.length)
     return urlsafe_b64encode(body + _check(body, uri)).rstrip(b"=").decode("ascii")
 
 
+@lru_cache(_CACHED)
 def decode_cursor(token: str, uri: str) -> Position:
     """Gives the position that a token of the resource at `uri` stands for.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from streamres.server.closing import Closing
     from streamres.store import Store
 
-_JOINED_BYTES: Final = 64 * 1024
+_JOINED_BYTES: Final = 256 * 1024
 """Text up to this size is sent in one piece with its message: one system call, and a length known beforehand."""
 
 
