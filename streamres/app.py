@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
@@ -11,11 +12,11 @@ from starlette.routing import Route, Router
 
 from streamres.errors import DeltaError
 from streamres.limits import Limits
-from streamres.model import Description, Kind, Utf8Decoder, encode_cursor
+from streamres.model import MIME_TYPES, Audience, Description, Kind, Utf8Decoder, encode_cursor
 from streamres.server import Dispatcher
 from streamres.sources.upload import Upload
 from streamres.store import MemoryStore
-from streamres.transport import Guard, HttpEndpoint, bind, origin_of, serving
+from streamres.transport import Guard, HttpEndpoint, StdioPeer, bind, claim_standard_streams, origin_of, serving
 
 if TYPE_CHECKING:
     import socket
@@ -35,9 +36,11 @@ _QUIET_S: Final = 0.25
 class Resource:
     """The producer's hold on one streamable resource; made by `Server.create`."""
 
-    def __init__(self, uri: str, store: Store, head: Head) -> None:
-        self.uri = uri
+    def __init__(self, what: Description, store: Store, head: Head) -> None:
+        self.uri = what.uri
         """The resource's URI."""
+        self.kind = what.kind
+        """`text` or `blob`."""
         self._store = store
         self._head = head
         self._decoder = Utf8Decoder()
@@ -62,19 +65,22 @@ class Resource:
         """Bytes handed to `append` that were not UTF-8 and stand as U+FFFD (SR-2.1)."""
         return self._decoder.replaced
 
-    async def append(self, text: str | bytes) -> None:
-        """Adds text. Of bytes, a code point that is cut at the end waits for the next append (SR-2.1).
+    async def append(self, data: str | bytes) -> None:
+        """Adds text, or bytes. Of bytes for a text, a code point cut at the end waits for the rest (SR-2.1).
 
         Raises:
             ResourceSealed: the resource is sealed.
             DeltaError: the text has a lone surrogate, which no UTF-8 has.
             LimitExceeded: more than `Limits.append_bytes` at once.
         """
-        await self._append(_encoded(text))
+        await self._append(_encoded(data))
 
-    async def replace(self, text: str) -> None:
-        """Puts other text in place of all there is: readers get a new snapshot, never a delta (SR-2.4)."""
-        self._head = await self._store.replace(self.uri, _encoded(text))
+    async def replace(self, data: str | bytes) -> None:
+        """Puts other content in place of all there is: readers get a new snapshot, never a delta (SR-2.4).
+
+        Raises: as `append`; DeltaError also where bytes for a text are not UTF-8.
+        """
+        self._head = await self._store.replace(self.uri, _encoded(data))
         self._decoder = Utf8Decoder()
 
     async def seal(self, state: Seal = "complete") -> None:
@@ -82,8 +88,8 @@ class Resource:
         await self._append(b"", seal=state)
 
     async def _append(self, data: bytes, *, seal: Seal | None = None) -> None:
-        if seal is None and data.isascii() and not self._decoder.holds_back:
-            self._head = await self._store.append(self.uri, data)
+        if self.kind == "blob" or (seal is None and data.isascii() and not self._decoder.holds_back):
+            self._head = await self._store.append(self.uri, data, seal=seal)
             return
         # A copy, so that a refused append changes nothing: what is held back stays held back.
         decoder = self._decoder.copy()
@@ -110,11 +116,14 @@ class Server:
         *,
         kind: Kind = "text",
         name: str | None = None,
-        mime_type: str = "text/plain",
+        mime_type: str | None = None,
         title: str | None = None,
         description: str | None = None,
+        audience: Collection[Audience] = (),
     ) -> Resource:
-        """Makes an empty resource and gives the hold on it.
+        """Makes an empty resource and gives the hold on it; its content is text or, with `kind="blob"`, bytes.
+
+        `audience` says for whom it is meant, `user`, `assistant` or both.
 
         Raises:
             ResourceExists: the URI is taken.
@@ -125,11 +134,12 @@ class Server:
             uri=uri,
             name=name or uri,
             kind=kind,
-            mime_type=mime_type,
+            mime_type=mime_type or MIME_TYPES[kind],
             title=title,
             description=description,
+            audience=tuple(audience),
         )
-        return Resource(uri, self.store, await self.store.create(what))
+        return Resource(what, self.store, await self.store.create(what))
 
     def asgi(self, *, allowed_hosts: Collection[str] = (), upload: bool = False) -> Router:
         """Gives the ASGI app: MCP at `/mcp` and, with `upload`, appends by anyone who gets here at `/upload`.
@@ -178,6 +188,21 @@ class Server:
                 yield origin_of(sock) + MCP_PATH
         finally:
             self._dispatchers.discard(dispatcher)
+
+    async def serve_stdio(self) -> None:
+        """Serves on standard input and output until the client closes them; whatever it asked is answered then.
+
+        Standard output is the client's for good: what is printed goes to standard error, and standard input is
+        empty for the program and its children. Cancellation ends it in order too.
+        """
+        dispatcher = self._dispatcher()
+        source, sink = claim_standard_streams()
+        try:
+            await StdioPeer(dispatcher, self.limits, source, sink).serve()
+        finally:
+            self._dispatchers.discard(dispatcher)
+            os.close(source)
+            os.close(sink)
 
     async def drain(self) -> None:
         """Returns when nobody is reading any more, after ten seconds at the latest.

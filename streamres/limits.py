@@ -10,7 +10,7 @@ class Limits:
     """What a server takes and gives at most; passing one is a clear error that changes nothing."""
 
     body_bytes: int = 4 * 1024 * 1024
-    """One HTTP request body. Far above any request of MCP, small enough for a thousand at once."""
+    """One HTTP request body, or line over stdio. Far above any request of MCP, little enough for a thousand."""
 
     append_bytes: int = 16 * 1024 * 1024
     """One append. A producer with more makes several."""
@@ -38,6 +38,9 @@ class Limits:
 
     connections: int = 10_000
     """Open connections; further ones are answered with HTTP 503."""
+
+    requests: int = 1_000
+    """Requests of one stdio peer that wait or stream at a time, subscriptions too; further ones are refused."""
 
     ping_s: float = 15.0
     """Quiet time on a stream before a comment is sent, under the 30 s of the most impatient proxies."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -9,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli.program import TIMEOUT_S, environment, live, streamres
+from cli.program import TIMEOUT_S, environment, line_of, live, started, streamres, written
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
 
@@ -67,6 +68,20 @@ def test_the_pipe_into_push_ends_in_the_resource() -> None:
         subprocess.run(["bash", "-c", shell], check=True, timeout=TIMEOUT_S, env=environment())
 
         assert streamres("tail", server.url, uri).stdout == b"built\n"
+
+
+def test_the_entry_for_a_host_starts_a_server_that_takes_pushes(free_port: int) -> None:
+    found = re.search(r"```json\n(.*?)```", README, re.DOTALL)
+    assert found is not None
+    (entry,) = json.loads(found[1])["mcpServers"].values()
+    args = [arg.replace("8765", str(free_port)) for arg in entry["args"]]
+
+    with started(*args) as server:
+        written(server, b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+        assert line_of(server) == b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
+
+        assert streamres("push", f"http://127.0.0.1:{free_port}", "build://7/log", stdin=b"x").returncode == 0
+    assert entry["command"] == "streamres"
 
 
 def test_the_two_commands_set_everything_up_by_themselves() -> None:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Final, Literal
 
 import typer
 
 from streamres.cli import words
 
+_HOST: Final = "127.0.0.1"
+_PORT: Final = 8765
+
 _Host = Annotated[str, typer.Option(help="Address to listen on.")]
 _Port = Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)]
+_Kind = Annotated[
+    Literal["text", "blob"], typer.Option(help="text: UTF-8, anything else as U+FFFD; blob: the very bytes.")
+]
 _Url = Annotated[str, typer.Argument(help="The server, as http://127.0.0.1:8765/mcp.", show_default=False)]
 
 app = typer.Typer(
@@ -27,8 +33,9 @@ app = typer.Typer(
 def _run(
     command: Annotated[list[str], typer.Argument(help="The command and its arguments.", show_default=False)],
     uri: Annotated[str | None, typer.Option(help="URI of the log.", show_default="run://local/…")] = None,
-    host: _Host = "127.0.0.1",
-    port: _Port = 8765,
+    kind: _Kind = "text",
+    host: _Host = _HOST,
+    port: _Port = _PORT,
     linger: Annotated[float, typer.Option(help="Seconds to serve the log after the end.", min=0)] = 0,
     pty: Annotated[
         bool | None,
@@ -45,7 +52,7 @@ def _run(
     """
     from streamres.cli.run import run
 
-    raise typer.Exit(run(command, uri=uri, host=host, port=port, linger_s=linger, pty=pty))
+    raise typer.Exit(run(command, uri=uri, kind=kind, host=host, port=port, linger_s=linger, pty=pty))
 
 
 @app.command("tail")
@@ -73,21 +80,45 @@ def _ls(url: _Url) -> None:
 
 
 @app.command("serve")
-def _serve(host: _Host = "127.0.0.1", port: _Port = 8765) -> None:
-    """Serve an empty server that others push to."""
-    from streamres.cli.serve import serve
+def _serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            help="Port to listen on; 0 takes a free one.",
+            min=0,
+            max=65535,
+            show_default="8765; none with --stdio",
+        ),
+    ] = None,
+    stdio: Annotated[
+        bool, typer.Option("--stdio", help="Serve the client that started this, on standard input and output.")
+    ] = False,
+) -> None:
+    """Serve an empty server that others push to.
 
-    raise typer.Exit(serve(host=host, port=port))
+    With --stdio an AI client starts it and reads from it, until it closes standard input. Give --port too: what is
+    pushed there is what the client sees, and without a port there is no way in.
+    """
+    from streamres.cli.serve import serve, serve_stdio
+
+    if not stdio:
+        raise typer.Exit(serve(host=host or _HOST, port=_PORT if port is None else port))
+    if port is None and host is not None:
+        raise typer.BadParameter("with --stdio it needs --port", param_hint="--host")
+    raise typer.Exit(serve_stdio(host=host or _HOST, port=port))
 
 
 @app.command("push")
 def _push(
-    url: _Url, uri: Annotated[str, typer.Argument(help="URI of the log, made if need be.", show_default=False)]
+    url: _Url,
+    uri: Annotated[str, typer.Argument(help="URI of the log, made if need be.", show_default=False)],
+    kind: _Kind = "text",
 ) -> None:
     """Append standard input to a resource of a running server, and seal it at the end."""
     from streamres.cli.push import push
 
-    raise typer.Exit(push(url, uri))
+    raise typer.Exit(push(url, uri, kind=kind))
 
 
 def main() -> None:

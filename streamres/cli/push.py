@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
@@ -13,21 +13,24 @@ from streamres.cli import words
 from streamres.client.push import Producer
 from streamres.errors import ConnectionLost, StreamresError
 
+if TYPE_CHECKING:
+    from streamres.model import Kind
+
 _READ_BYTES: Final = 1024 * 1024
 
 
-def push(url: str, uri: str) -> int:
+def push(url: str, uri: str, *, kind: Kind) -> int:
     """Appends all of standard input, seals, and gives the exit code; interrupted, it seals as aborted."""
     try:
-        return anyio.run(_push, url, uri, backend_options={"use_uvloop": True})
+        return anyio.run(_push, url, uri, kind, backend_options={"use_uvloop": True})
     except StreamresError as exc:
         words.fail(str(exc))
         return words.FAILED
 
 
-async def _push(url: str, uri: str) -> int:
+async def _push(url: str, uri: str, kind: Kind) -> int:
     interrupted = False
-    async with Producer(url, uri, on_fault=_say_fault) as producer:
+    async with Producer(url, uri, kind=kind, on_fault=_say_fault) as producer:
         async with anyio.create_task_group() as group:
 
             async def until_interrupted() -> None:

@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streamres.app import Resource
+    from streamres.model import Kind
     from streamres.sources.command import Command, Ended
 
 
-def run(argv: Sequence[str], *, uri: str | None, host: str, port: int, linger_s: float, pty: bool | None) -> int:
+def run(
+    argv: Sequence[str], *, uri: str | None, kind: Kind, host: str, port: int, linger_s: float, pty: bool | None
+) -> int:
     """Runs the command and gives its exit code, or 125 to 127 for what kept it from running."""
     try:
         sock = bind(host, port)
@@ -40,7 +43,7 @@ def run(argv: Sequence[str], *, uri: str | None, host: str, port: int, linger_s:
     mask = signals.block()
 
     async def main() -> int:
-        runner = _Runner(argv, uri or _uri_for(argv[0]), linger_s)
+        runner = _Runner(argv, uri or _uri_for(argv[0]), kind, linger_s)
         return await runner.run(sock, pty, mask)
 
     try:
@@ -54,16 +57,17 @@ def run(argv: Sequence[str], *, uri: str | None, host: str, port: int, linger_s:
 
 
 class _Runner:
-    def __init__(self, argv: Sequence[str], uri: str, linger_s: float) -> None:
+    def __init__(self, argv: Sequence[str], uri: str, kind: Kind, linger_s: float) -> None:
         self._argv = argv
         self._uri = uri
+        self._kind = kind
         self._linger_s = linger_s
         self._interrupted = False
         self._afterwards = anyio.CancelScope()
 
     async def run(self, sock: socket.socket, pty: bool | None, mask: set[int]) -> int:
         server = Server("streamres run")
-        log = await server.create(self._uri, title=" ".join(self._argv)[:200])
+        log = await server.create(self._uri, kind=self._kind, title=" ".join(self._argv)[:200])
         command = start(self._argv, pty=pty, signal_mask=mask)
         token = anyio.lowlevel.current_token()
 
@@ -84,7 +88,7 @@ class _Runner:
         return ended.code
 
     async def _record(self, command: Command, log: Resource) -> Ended:
-        recording = Recording(log.append)
+        recording = Recording(log.append, kind=log.kind)
         ended = await recording.run(command)
         # A command that a signal ended, or that was told to end, has not said all that it had to say.
         cut = ended.killed_by is not None or self._interrupted

@@ -98,11 +98,11 @@ class _Printer:
     def __init__(self) -> None:
         self.cursor: str | None = None
 
-    def write(self, update: Update, text: str | None = None) -> None:
+    def write(self, update: Update, data: bytes | None = None) -> None:
         if update.reset is not None:
             words.say(f"the log is another one now ({update.reset}); it follows from its beginning")
         out = sys.stdout.buffer
-        out.write((update.text if text is None else text).encode("utf-8"))
+        out.write(update.data if data is None else data)
         out.flush()
         self.cursor = update.cursor
         if update.state == "aborted" and not update.more:
@@ -134,15 +134,16 @@ async def _newest(client: Client, *, wait: bool) -> str:
 
 async def _write_last(client: Client, printer: _Printer, uri: str, last: int) -> str:
     """Writes the last lines and gives the cursor behind them."""
-    wanted = max(1, last) * _BYTES_A_LINE
+    wanted = last * _BYTES_A_LINE
     while True:
-        update = await client.read(uri, tail_bytes=wanted if last else 0)
-        lines = update.text.split("\n")
-        ended = lines[-1] == ""
+        update = await client.read(uri, tail_bytes=wanted)
+        lines = update.data.split(b"\n")
+        ended = lines[-1] == b""
         count = len(lines) - ended
-        if count >= last or update.start == 0:
+        # One more than wanted: where no line starts in reach, the first one is cut.
+        if count > last or update.start == 0 or last == 0:
             kept = lines[max(0, count - last) :] if last else []
-            printer.write(update, "\n".join(kept))
+            printer.write(update, b"\n".join(kept))
             return update.cursor
         wanted *= 4
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from streamres.client.backoff import FaultHook
-    from streamres.model import Seal
+    from streamres.model import Kind, Seal
 
 
 class Producer:
@@ -28,8 +28,9 @@ class Producer:
     context manager.
     """
 
-    def __init__(self, url: str, uri: str, *, on_fault: FaultHook | None = None) -> None:
+    def __init__(self, url: str, uri: str, *, kind: Kind = "text", on_fault: FaultHook | None = None) -> None:
         self.uri = uri
+        self.kind = kind
         self._target = endpoint(url).join("upload")
         self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S))
         self._number = {"producer": token_hex(8), "epoch": "0"}
@@ -51,13 +52,13 @@ class Producer:
         return self._decoder.replaced
 
     async def append(self, data: bytes) -> None:
-        """Adds text, and tries until it is there. A code point that is cut at the end waits for the next append.
+        """Adds bytes, and tries until they are there. Of a text, a code point cut at the end waits for the rest.
 
         Raises:
             RpcError: the server refuses it: the resource is sealed, say.
             ProtocolError: whatever answers there takes no uploads.
         """
-        if whole := self._decoder.decode(data):
+        if whole := data if self.kind == "blob" else self._decoder.decode(data):
             await self._send(whole, None)
 
     async def seal(self, state: Seal = "complete") -> None:
@@ -65,7 +66,7 @@ class Producer:
         await self._send(self._decoder.decode(b"", final=True), state)
 
     async def _send(self, data: bytes, seal: Seal | None) -> None:
-        query = {"uri": self.uri, **self._number, "seq": str(self._seq)}
+        query = {"uri": self.uri, "kind": self.kind, **self._number, "seq": str(self._seq)}
         if seal is not None:
             query["seal"] = seal
         backoff = Backoff(self._on_fault)

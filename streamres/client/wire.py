@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +60,9 @@ def read_update(uri: str, result: Mapping[str, Any]) -> Update:
             return _delta(result, result["delta"])
         if "cursor" not in result:
             raise ProtocolError(f"the server gave no cursor for {uri!r}: it does not offer streamable resources")
+        (item,) = result["contents"]
         return Update(
-            text="".join(_text(item["text"]) for item in result["contents"]),
+            **_content("blob" if "blob" in item else "text", item),
             cursor=_text(result["cursor"]),
             revision=int(result["revision"]),
             state=_state(result["state"]),
@@ -148,10 +150,8 @@ def rpc_error(error: Mapping[str, Any], uri: str | None) -> StreamresError:
 
 
 def _delta(members: Mapping[str, Any], delta: Mapping[str, Any]) -> Update:
-    if delta["kind"] != "text":
-        raise ValueError(f"a delta of kind {delta['kind']!r}")
     return Update(
-        text=_text(delta["text"]),
+        **_content(delta["kind"], delta),
         since=_text(delta["from"]),
         cursor=_text(delta["to"]),
         revision=int(members["revision"]),
@@ -159,6 +159,17 @@ def _delta(members: Mapping[str, Any], delta: Mapping[str, Any]) -> Update:
         digest=members.get("digest"),
         more=bool(members.get("more", False)),
     )
+
+
+def _content(kind: object, holder: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of an `Update` that hold its content."""
+    match kind:
+        case "text":
+            return {"text": _text(holder["text"])}
+        case "blob":
+            return {"kind": "blob", "blob": b64decode(_text(holder["blob"]), validate=True)}
+        case _:
+            raise ValueError(f"content of kind {kind!r}")
 
 
 def _text(value: object) -> str:

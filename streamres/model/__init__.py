@@ -1,18 +1,22 @@
 """What a streamable resource is: positions, deltas, history, reassembly. Pure: no I/O, no clock, no chance."""
 
+from streamres.model.content import CONTENTS, Kind
 from streamres.model.cursor import EPOCH_BITS, Position, decode_cursor, encode_cursor
 from streamres.model.decode import Utf8Decoder
 from streamres.model.delta import Append, Snapshot, fold
-from streamres.model.description import Description, Entry, Kind
+from streamres.model.description import MIME_TYPES, Audience, Description, Entry
 from streamres.model.log import SEALS, Head, Reading, Reset, ResourceLog, Seal, State
 from streamres.model.producer import AppendNumber
 from streamres.model.reassembler import Reassembler, Update
 
 __all__ = [
+    "CONTENTS",
+    "MIME_TYPES",
     "EPOCH_BITS",
     "SEALS",
     "Append",
     "AppendNumber",
+    "Audience",
     "Description",
     "Entry",
     "Head",

@@ -1,17 +1,21 @@
-"""Text that only grows, held once as UTF-8 in blocks with prefix sums.
+"""Content that only grows, held once in blocks with prefix sums: bytes, or text as UTF-8.
 
 Nothing here joins the whole: a range is walked in slices. A range stays readable, with the same bytes, while
-the text grows, so a reader may keep a range and walk it as slowly as it likes.
+the content grows, so a reader may keep a range and walk it as slowly as it likes.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
+
+from streamres.errors import DeltaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+Kind = Literal["text", "blob"]
 
 BLOCK_BYTES: Final = 64 * 1024
 """Small appends are gathered into blocks of this size; it is also the longest slice of a walk."""
@@ -19,10 +23,12 @@ BLOCK_BYTES: Final = 64 * 1024
 _MAX_CODE_POINT_BYTES: Final = 4
 
 
-class TextContent:
-    """The bytes of one epoch of a text. The caller appends whole code points only."""
+class BlobContent:
+    """The bytes of one epoch of a blob; a read can begin and end anywhere."""
 
     __slots__ = ("_blocks", "_ends", "_tail", "length")
+
+    kind: ClassVar[Kind] = "blob"
 
     def __init__(self) -> None:
         self._blocks: list[bytes] = []
@@ -43,9 +49,9 @@ class TextContent:
         self.length += len(data)
 
     def slices(self, begin: int, end: int) -> Iterator[bytes]:
-        """Walks the bytes from `begin` to `end` in slices of at most `BLOCK_BYTES`, each of whole code points.
+        """Walks the bytes from `begin` to `end` in slices of at most `BLOCK_BYTES` that end at boundaries.
 
-        `begin` and `end` are code point boundaries.
+        `begin` and `end` are boundaries.
         """
         while begin < end:
             whole = end - begin <= BLOCK_BYTES
@@ -54,22 +60,24 @@ class TextContent:
             begin += len(piece)
             yield piece
 
-    def is_boundary(self, offset: int) -> bool:
-        """Says whether a code point starts, or the text ends, at `offset`."""
-        return offset == self.length or self._slice(offset, offset + 1)[0] & 0xC0 != 0x80
+    @staticmethod
+    def check(data: bytes) -> None:
+        """Refuses what cannot be appended; bytes always can.
+
+        Raises:
+            DeltaError: for a text, `data` is not UTF-8 of whole code points (M5).
+        """
+
+    def is_boundary(self, offset: int) -> bool:  # noqa: ARG002
+        """Says whether a read can begin or end at `offset`."""
+        return True
 
     def boundary_before(self, offset: int, *, after: int) -> int:
         """Gives the last boundary up to `offset`, or the first past `after` where there is none between."""
-        for candidate in range(offset, max(after, offset - _MAX_CODE_POINT_BYTES), -1):
-            if self.is_boundary(candidate):
-                return candidate
-        offset = after + 1
-        while not self.is_boundary(offset):
-            offset += 1
-        return offset
+        return max(offset, after + 1)
 
     def line_start(self, offset: int) -> int:
-        """Gives the first line start from `offset` on with text behind it, else the boundary up to `offset`."""
+        """Gives the first line start from `offset` on with content behind it, else the boundary up to `offset`."""
         if offset <= 0:
             return 0
         at = offset - 1
@@ -102,3 +110,39 @@ class TextContent:
     def _add_block(self, block: bytes) -> None:
         self._blocks.append(block)
         self._ends.append((self._ends[-1] if self._ends else 0) + len(block))
+
+
+class TextContent(BlobContent):
+    """The UTF-8 of one epoch of a text: what is appended, and what is read, is whole code points (M5)."""
+
+    __slots__ = ()
+
+    kind: ClassVar[Kind] = "text"
+
+    @staticmethod
+    def check(data: bytes) -> None:
+        """Refuses what is not whole code points; see `BlobContent.check`."""
+        if data.isascii():
+            return
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as exc:
+            raise DeltaError(f"not UTF-8 of whole code points: {exc.reason} at byte {exc.start}") from exc
+
+    def is_boundary(self, offset: int) -> bool:
+        """Says whether a code point starts, or the text ends, at `offset`."""
+        return offset == self.length or self._slice(offset, offset + 1)[0] & 0xC0 != 0x80
+
+    def boundary_before(self, offset: int, *, after: int) -> int:
+        """Gives the last code point boundary up to `offset`, or the first past `after` where there is none."""
+        for candidate in range(offset, max(after, offset - _MAX_CODE_POINT_BYTES), -1):
+            if self.is_boundary(candidate):
+                return candidate
+        offset = after + 1
+        while not self.is_boundary(offset):
+            offset += 1
+        return offset
+
+
+CONTENTS: Final[dict[Kind, type[BlobContent]]] = {"text": TextContent, "blob": BlobContent}
+"""How each kind of content is kept."""

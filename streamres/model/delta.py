@@ -14,30 +14,30 @@ from streamres.errors import DeltaError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streamres.model.content import TextContent
+    from streamres.model.content import BlobContent
     from streamres.model.cursor import Position
 
 
 @dataclass(slots=True, kw_only=True)
 class Append:
-    """The text that was added between two positions of one epoch."""
+    """What was added between two positions of one epoch."""
 
     start: Position
     stop: Position
-    content: TextContent
+    content: BlobContent
 
     @property
     def begin(self) -> int:
-        """Byte offset at which the added text begins."""
+        """Byte offset at which it begins."""
         return self.start.length
 
     @property
     def size(self) -> int:
-        """Bytes of added text."""
+        """Bytes added."""
         return self.stop.length - self.start.length
 
     def slices(self) -> Iterator[bytes]:
-        """Walks the added UTF-8 in slices of whole code points (M5)."""
+        """Walks the added bytes in slices; of a text, in whole code points (M5)."""
         return self.content.slices(self.begin, self.stop.length)
 
     def merge(self, later: Append) -> Append:
@@ -56,16 +56,16 @@ class Snapshot:
     """The content at a position, from the byte `begin` on."""
 
     stop: Position
-    content: TextContent
+    content: BlobContent
     begin: int = 0
 
     @property
     def size(self) -> int:
-        """Bytes of text."""
+        """Bytes of content."""
         return self.stop.length - self.begin
 
     def slices(self) -> Iterator[bytes]:
-        """Walks the UTF-8 in slices of whole code points."""
+        """Walks the bytes in slices; of a text, in whole code points."""
         return self.content.slices(self.begin, self.stop.length)
 
 

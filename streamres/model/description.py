@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Final, Literal
 from streamres.errors import UriInvalid
 
 if TYPE_CHECKING:
+    from streamres.model.content import Kind
     from streamres.model.log import Head
 
-Kind = Literal["text"]
+Audience = Literal["user", "assistant"]
+
+MIME_TYPES: Final[dict[Kind, str]] = {"text": "text/plain", "blob": "application/octet-stream"}
+"""What a resource of each kind is taken for unless its producer says more."""
 
 MAX_URI_CHARS: Final = 2_048
 """Longest URI of a resource: what proxies are known to carry in one header."""
@@ -33,6 +37,8 @@ class Description:
     mime_type: str = "text/plain"
     title: str | None = None
     description: str | None = None
+    audience: tuple[Audience, ...] = ()
+    """For whom the output is meant; nothing said where empty (SR-8.1)."""
 
     def __post_init__(self) -> None:
         if len(self.uri) > MAX_URI_CHARS or _URI.fullmatch(self.uri) is None:

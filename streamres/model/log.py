@@ -10,13 +10,16 @@ from base64 import b64encode
 from bisect import bisect_left
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from streamres.errors import DeltaError, ResourceSealed, RevisionConflict
-from streamres.model.content import TextContent
+from streamres.model.content import CONTENTS
 from streamres.model.cursor import Position
 from streamres.model.delta import Append, Snapshot
 from streamres.model.producer import AppendNumber, Producers
+
+if TYPE_CHECKING:
+    from streamres.model.content import Kind
 
 State = Literal["open", "complete", "aborted"]
 Seal = Literal["complete", "aborted"]
@@ -46,14 +49,14 @@ class Reading:
 
 
 class ResourceLog:
-    """The history of one text resource, from its creation to its seal.
+    """The history of one resource, text or blob, from its creation to its seal.
 
     Revision 0 is the empty content; each commit that changes something adds one (M1).
     """
 
-    def __init__(self, uri: str, *, epoch: int, max_producers: int = 1_000) -> None:
+    def __init__(self, uri: str, *, epoch: int, kind: Kind = "text", max_producers: int = 1_000) -> None:
         self.uri = uri
-        self._content = TextContent()
+        self._content = CONTENTS[kind]()
         self._hash = sha256()
         self._floor = 0
         self._ends = array("Q", [0])  # length at each revision from the floor on
@@ -73,12 +76,12 @@ class ResourceLog:
         number: AppendNumber | None = None,
         expected_revision: int | None = None,
     ) -> Head:
-        """Appends UTF-8 text, seals, or both in one step, and gives the new head.
+        """Appends, seals, or both in one step, and gives the new head.
 
         Nothing to append and nothing to seal is no revision. To seal again the same way changes nothing (M6).
 
         Raises:
-            DeltaError: `data` is not UTF-8 of whole code points (M5).
+            DeltaError: for a text, `data` is not UTF-8 of whole code points (M5).
             ResourceSealed: there is a seal, and this is neither it nor a numbered repeat.
             RevisionConflict: `expected_revision` is not the head's.
             ProducerConflict, ProducerGap, ProducerFenced, LimitExceeded: see `Producers.repeated`.
@@ -94,8 +97,7 @@ class ResourceLog:
             if not data and seal == head.state:
                 return head
             raise ResourceSealed(self.uri, head.state)
-        if not data.isascii():
-            _demand_whole_code_points(data)
+        self._content.check(data)
         if data or seal:
             self._content.append(data)
             self._hash.update(data)
@@ -111,15 +113,15 @@ class ResourceLog:
         """Starts a new epoch with other content (SR-2.4); producers' numbers go on.
 
         Raises:
-            DeltaError: `data` is not UTF-8 of whole code points, or the epoch is the old one.
+            DeltaError: for a text, `data` is not UTF-8 of whole code points; or the epoch is the old one.
             ResourceSealed: nothing follows a seal.
         """
         if self.head.state != "open":
             raise ResourceSealed(self.uri, self.head.state)
         if epoch == self.head.position.epoch:
             raise DeltaError("replaced content needs an epoch of its own")
-        _demand_whole_code_points(data)
-        self._content = TextContent()
+        self._content.check(data)
+        self._content = type(self._content)()
         self._content.append(data)
         self._hash = sha256(data)
         self._floor = 0
@@ -139,7 +141,8 @@ class ResourceLog:
     ) -> Reading:
         """Gives the delta after `since`, or a snapshot where there is none to give (SR-5.1 to SR-5.8).
 
-        `max_bytes` bounds the text (one code point is always given), `tail_bytes` starts a snapshot late.
+        `max_bytes` bounds the content, though one byte or code point is always given; `tail_bytes` starts a
+        snapshot late.
         """
         reset = None if since is None else self._refusal(since)
         if since is not None and reset is None:
@@ -181,10 +184,3 @@ class ResourceLog:
         if since.length == end or (begin < since.length < end and self._content.is_boundary(since.length)):
             return None
         return "epoch"  # a position that this history never had: it belongs to another
-
-
-def _demand_whole_code_points(data: bytes) -> None:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as exc:
-        raise DeltaError(f"not UTF-8 of whole code points: {exc.reason} at byte {exc.start}") from exc

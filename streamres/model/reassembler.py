@@ -15,6 +15,7 @@ from streamres.errors import DigestMismatch
 if TYPE_CHECKING:
     from hashlib import _Hash
 
+    from streamres.model.content import Kind
     from streamres.model.log import State
 
 Outcome = Literal["applied", "duplicate", "gap"]
@@ -24,27 +25,40 @@ Outcome = Literal["applied", "duplicate", "gap"]
 class Update:
     """One step of a followed resource.
 
-    Without `reset`, `text` continues what came before. With it, `text` replaces everything that came before,
-    and the word says why: `expired`, `epoch` or `ahead` (SR-5.5).
+    Without `reset`, `text` or `blob` continues what came before. With it, it replaces everything that came
+    before, and the word says why: `expired`, `epoch` or `ahead` (SR-5.5).
     """
 
-    text: str
+    text: str = ""
+    blob: bytes = b""
+    kind: Kind = "text"
     since: str | None = None
-    """The cursor that a delta's text continues; None for a snapshot."""
+    """The cursor that a delta continues; None for a snapshot."""
     cursor: str
     revision: int
     state: State
     reset: str | None = None
     start: int = 0
-    """Byte offset of a snapshot's text, where only the tail was asked for (SR-5.8)."""
+    """Byte offset of a snapshot, where only the tail was asked for (SR-5.8)."""
     digest: str | None = None
     more: bool = False
     """More is there to be read at once."""
 
     @property
+    def data(self) -> bytes:
+        """The content of this step as bytes: of a text, its UTF-8."""
+        return self.blob if self.kind == "blob" else self.text.encode("utf-8")
+
+    @property
     def sealed(self) -> bool:
         """Says whether this is the end: nothing follows."""
         return self.state != "open"
+
+    def with_data(self, data: bytes) -> Update:
+        """Gives the same step with other content and as no reset."""
+        if self.kind == "blob":
+            return replace(self, blob=data, reset=None)
+        return replace(self, text=data.decode("utf-8"), reset=None)
 
 
 class Reassembler:
@@ -69,14 +83,14 @@ class Reassembler:
         Raises:
             DigestMismatch: the seal's digest is not that of the content; the reader stays where it was.
         """
-        data = update.text.encode("utf-8")
+        data = update.data
         if self.cursor is not None and self._hash is not None and update.reset in (None, "expired"):
             # The same epoch, so the same beginning, if the server keeps SR-3.1: only the rest is news.
             known = data[: self._length]
             if len(known) == self._length and sha256(known).digest() == self._hash.digest():
                 rest = data[self._length :]
                 self._advance(update, rest, self._hash.copy(), self._length)
-                return replace(update, text=rest.decode("utf-8"), reset=None)
+                return update.with_data(rest)
         if self.cursor is not None and update.reset is None:
             # SR-5.5: any answer without a delta is a snapshot, whether its server says why or not.
             update = replace(update, reset="epoch")
@@ -96,7 +110,7 @@ class Reassembler:
             return "duplicate"
         if update.since is None or update.since != self.cursor:
             return "gap"
-        self._advance(update, update.text.encode("utf-8"), self._hash and self._hash.copy(), self._length)
+        self._advance(update, update.data, self._hash and self._hash.copy(), self._length)
         return "applied"
 
     def _advance(self, update: Update, added: bytes, digest: _Hash | None, length: int) -> None:

@@ -6,15 +6,20 @@ client that declared the extension gets the place that was declared. Any other g
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
+from urllib.parse import parse_qsl
 
 from streamres.errors import InvalidParams
 from streamres.protocol.words import CAPABILITIES_META, EXTENSION, STREAM_META
 
-Binding = Literal["fields", "meta"]
+Binding = Literal["fields", "meta", "uri"]
+"""`uri` is asked for by a URI of its own alone, and answers reads only."""
 Deliver = Literal["cursor", "delta"]
 
+_MEMBER = r"(?:since|maxBytes)=[^&]{0,64}"
+_EXPANDED = re.compile(rf"(?P<uri>.+?)[?&](?P<query>{_MEMBER}(?:&{_MEMBER})*)")
 _READ_MEMBERS = frozenset({"since", "maxBytes", "waitMs", "tailBytes"})
 _LISTEN_MEMBERS = frozenset({"resourceStreams"})
 
@@ -28,6 +33,23 @@ class ReadRequest:
     max_bytes: int | None = None
     wait_ms: int = 0
     tail_bytes: int | None = None
+
+
+def uri_request(uri: str) -> tuple[str, ReadRequest] | None:
+    """Gives the resource and the request that a URI made from a template stands for; None for others (SR-10.4).
+
+    Raises:
+        InvalidParams: `maxBytes` is no number.
+    """
+    found = _EXPANDED.fullmatch(uri)
+    if found is None:
+        return None
+    members = dict(parse_qsl(found["query"]))
+    if "maxBytes" in members and not (members["maxBytes"].isascii() and members["maxBytes"].isdigit()):
+        raise InvalidParams("maxBytes is an integer, at least 1")
+    counts = {name: int(value) for name, value in members.items() if name == "maxBytes"}
+    max_bytes = _count(counts, "maxBytes", least=1)
+    return found["uri"], ReadRequest(binding="uri", since=members.get("since"), max_bytes=max_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

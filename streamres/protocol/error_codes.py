@@ -99,6 +99,8 @@ def data_of(exc: errors.StreamresError) -> dict[str, Any] | None:
             return {"reason": "gap", "uri": exc.uri, "seq": exc.seq, "expected": exc.expected}
         case errors.ProducerFenced():
             return {"reason": "fenced", "uri": exc.uri, "epoch": exc.epoch, "current": exc.current}
+        case errors.DeltaError():
+            return {"reason": "invalid_content"}
         case errors.LimitExceeded():
             return {"reason": "limit", "limit": exc.limit, "value": exc.value}
         case _:

@@ -68,7 +68,9 @@ def request_id_of(body: bytes) -> RequestId | None:
         message = orjson.loads(body)
     except orjson.JSONDecodeError:
         return None
-    request_id = message.get("id") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or ("method" not in message and ("result" in message or "error" in message)):
+        return None  # a response has the id of another's request: nothing answers it
+    request_id = message.get("id")
     return request_id if isinstance(request_id, str | int) and not isinstance(request_id, bool) else None
 
 

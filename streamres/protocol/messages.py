@@ -58,9 +58,27 @@ class Messages:
             members["nextCursor"] = next_cursor
         return self.result(request_id, members, ttl_ms=0)
 
-    def read(self, request_id: RequestId, entry: Entry, reading: Reading, *, binding: Binding | None) -> Halves:
-        """Gives the result of `resources/read` with a gap for the JSON text of the reading (SR-5)."""
-        uri = entry.description.uri
+    def template_list(self, request_id: RequestId, entries: Iterable[Entry], *, next_cursor: str | None) -> bytes:
+        """Gives one page of `resources/templates/list`: how to read each resource since a cursor (SR-10.4)."""
+        templates: list[dict[str, Any]] = []
+        for entry in entries:
+            what = entry.description
+            operator = "&" if "?" in what.uri else "?"
+            template = f"{what.uri}{{{operator}since,maxBytes}}"
+            templates.append({"uriTemplate": template, "name": what.name, "mimeType": what.mime_type})
+        members: dict[str, Any] = {"resourceTemplates": templates}
+        if next_cursor is not None:
+            members["nextCursor"] = next_cursor
+        return self.result(request_id, members, ttl_ms=0)
+
+    def read(
+        self, request_id: RequestId, entry: Entry, reading: Reading, *, binding: Binding | None, asked: str
+    ) -> Halves:
+        """Gives the result of `resources/read` with a gap for the JSON text of the reading (SR-5).
+
+        In the binding `uri`, `asked` is the URI that was read, and even a delta stands in `contents` (SR-10.4).
+        """
+        uri, kind = entry.description.uri, entry.description.kind
         step = reading.step
         members: dict[str, Any] = {}
         contents: list[dict[str, Any]] = []
@@ -72,20 +90,24 @@ class Messages:
             if reading.more:
                 members["more"] = True
         if isinstance(step, Append):
-            members["delta"] = {
-                "from": encode_cursor(step.start, uri),
-                "to": members["cursor"],
-                "kind": entry.description.kind,
-                "text": _TEXT_GAP,
-            }
+            members["delta"] = {"from": encode_cursor(step.start, uri), "to": members["cursor"], "kind": kind}
+        elif step.begin:
+            members["start"] = step.begin
+        if isinstance(step, Append) and binding != "uri":
+            members["delta"][kind] = _TEXT_GAP
         else:
-            contents.append({"uri": uri, "mimeType": entry.description.mime_type, "text": _TEXT_GAP})
-            if step.begin:
-                members["start"] = step.begin
+            item = {
+                "uri": asked,
+                "mimeType": entry.description.mime_type,
+                kind: _TEXT_GAP,
+            }
+            contents.append(item if binding != "uri" else {**item, "_meta": {STREAM_META: members}})
         # SR-5.9: an open resource or a delta is never cached, nor is a snapshot that a URI could get anew.
         result = {"contents": contents, **_caching(0)}
         if binding == "meta":
             message = self._response(request_id, result, {STREAM_META: members})
+        elif binding == "uri":
+            message = self._response(request_id, result)
         else:
             message = self._response(request_id, {**result, **members})
         return _cut(orjson.dumps(message))
@@ -148,15 +170,16 @@ def at_head(uri: str, head: Head) -> dict[str, Any]:
     return _standing(cursor, head.position.revision, head.state, head.digest)
 
 
-def with_delta(uri: str, kind: str, reading: Reading, step: Append, text: bytes) -> dict[str, Any]:
-    """Gives the members of a notification that carries the step; `text` is its JSON text without quotes."""
+def with_delta(uri: str, reading: Reading, step: Append, encoded: bytes) -> dict[str, Any]:
+    """Gives the members of a notification that carries the step; `encoded` is its JSON string without quotes."""
+    kind = step.content.kind
     cursor = encode_cursor(step.stop, uri)
     members = _standing(cursor, step.stop.revision, reading.state, reading.digest)
     members["delta"] = {
         "from": encode_cursor(step.start, uri),
         "to": cursor,
         "kind": kind,
-        "text": orjson.Fragment(b'"' + text + b'"'),
+        kind: orjson.Fragment(b'"' + encoded + b'"'),
     }
     return members
 
@@ -175,6 +198,8 @@ def _listed(entry: Entry, binding: Binding | None) -> dict[str, Any]:
         listed["title"] = what.title
     if what.description is not None:
         listed["description"] = what.description
+    if what.audience:
+        listed["annotations"] = {"audience": what.audience}
     listed["size"] = head.position.length
     stream = {"kind": what.kind, "state": head.state, "revision": head.position.revision}
     if binding == "meta":

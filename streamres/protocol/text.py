@@ -1,10 +1,11 @@
-"""Text of a resource as the inside of a JSON string: walked in pieces, each piece encoded once.
+"""Content of a resource as the inside of a JSON string: walked in pieces, each piece encoded once.
 
 Readers that want the same range (a thousand watchers of one delta, late joiners of one log) share the bytes.
 """
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,7 @@ import orjson
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamres.model import Append, Snapshot
+    from streamres.model import Append, Kind, Snapshot
 
 CACHE_BYTES: Final = 4 * 1024 * 1024
 """Encoded pieces that are kept: enough for readers that are near one another, little beside a log."""
@@ -34,23 +35,23 @@ class TextEncoder:
         self._free = cache_bytes
 
     def pieces(self, uri: str, step: Append | Snapshot) -> Iterator[bytes]:
-        """Walks the step's text in JSON-escaped pieces of bounded size."""
+        """Walks the step's text JSON-escaped, its bytes in base64, in pieces of bounded size."""
         begin = step.begin
-        for data in step.slices():
+        for data in _slices(step):
             end = begin + len(data)
             key = (uri, step.stop.epoch, begin, end)
             piece = self._kept(key)
             if piece is None:
-                piece = self._keep(key, orjson.dumps(str(data, "utf-8"))[1:-1])
+                piece = self._keep(key, _encoded(step.content.kind, data))
             yield piece
             begin = end
 
     def joined(self, uri: str, step: Append | Snapshot) -> bytes:
-        """Gives the whole JSON-escaped text of a small step."""
+        """Gives the whole of a small step, encoded."""
         key = (uri, step.stop.epoch, step.begin, step.stop.length)
         text = self._kept(key)
         if text is None:
-            text = self._keep(key, b"".join(orjson.dumps(str(data, "utf-8"))[1:-1] for data in step.slices()))
+            text = self._keep(key, b"".join(_encoded(step.content.kind, data) for data in _slices(step)))
         return text
 
     def _kept(self, key: _Key) -> bytes | None:
@@ -65,3 +66,23 @@ class TextEncoder:
         while self._free < 0:
             self._free += len(self._pieces.popitem(last=False)[1]) + _ENTRY_BYTES
         return piece
+
+
+def _encoded(kind: Kind, data: bytes) -> bytes:
+    return b64encode(data) if kind == "blob" else orjson.dumps(str(data, "utf-8"))[1:-1]
+
+
+def _slices(step: Append | Snapshot) -> Iterator[bytes]:
+    """The step's slices; of a blob, so that all but the last fill whole groups of base64."""
+    if step.content.kind == "text":
+        yield from step.slices()
+        return
+    rest = b""
+    for data in step.slices():
+        grouped = len(rest) + len(data) - (len(rest) + len(data)) % 3
+        piece = rest + data[: grouped - len(rest)]
+        rest = data[grouped - len(rest) :]
+        if piece:
+            yield piece
+    if rest:
+        yield rest

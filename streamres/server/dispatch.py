@@ -14,7 +14,7 @@ from streamres.protocol.messages import Messages
 from streamres.protocol.text import TextEncoder
 from streamres.server.closing import Closing
 from streamres.server.lifecycle import Lifecycle
-from streamres.server.outcome import Accepted, Outcome, Pending, Reply
+from streamres.server.outcome import Accepted, Cancel, Outcome, Pending, Reply, Stream
 from streamres.server.resources import Resources
 from streamres.server.subscriptions import Subscriptions
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from streamres.limits import Limits
     from streamres.protocol.envelope import Era, RoutingHeaders
     from streamres.protocol.jsonrpc import RequestId
-    from streamres.server.outcome import LongReply
+    from streamres.server.outcome import LongReply, Write
     from streamres.store import Store
 
 logger = logging.getLogger("streamres.server")
@@ -64,7 +64,7 @@ class Dispatcher:
         try:
             message = jsonrpc.parse(body)
             if isinstance(message, Notification):
-                return Accepted()
+                return _taken(message)
             request_id = message.id
             routing = None if headers is None else headers()
             era = envelope.era_of(message, routing)
@@ -78,8 +78,12 @@ class Dispatcher:
             if request_id is None:
                 request_id = jsonrpc.request_id_of(body)
             return self._refusal(request_id, exc, era)
-        if isinstance(outcome, Pending):
-            return self._guarded(message.id, outcome, era)
+        match outcome:
+            case Pending():
+                return self._guarded(message.id, outcome, era)
+            case Stream() if headers is None:
+                # A stream of its own is cut at a fault, and read on from its cursor; a shared one goes on.
+                return self._guarded_stream(message.id, outcome, era)
         return outcome
 
     def close(self) -> None:
@@ -95,6 +99,15 @@ class Dispatcher:
 
         return Pending(answer)
 
+    def _guarded_stream(self, request_id: RequestId, stream: Stream, era: Era) -> Stream:
+        async def run(write: Write) -> None:
+            try:
+                await stream.run(write)
+            except Exception as exc:
+                await write(self._refusal(request_id, exc, era).body)
+
+        return Stream(run)
+
     def _refusal(self, request_id: RequestId | None, exc: Exception, era: Era) -> Reply:
         if not isinstance(exc, StreamresError):
             logger.error("a request failed", exc_info=exc)
@@ -103,3 +116,11 @@ class Dispatcher:
         # Clients of the older era read no body at other statuses than 200.
         status = HTTP_STATUS[code] if era == "modern" else 200
         return Reply(jsonrpc.error(request_id, code, str(exc), data_of(exc)), status)
+
+
+def _taken(message: Notification) -> Accepted | Cancel:
+    if message.method == words.CANCELLED:
+        request_id = message.params.get("requestId")
+        if isinstance(request_id, str | int) and not isinstance(request_id, bool):
+            return Cancel(request_id)
+    return Accepted()

@@ -23,7 +23,7 @@ class Lifecycle:
     def __init__(self, messages: Messages, limits: Limits, *, name: str, version: str) -> None:
         self._messages = messages
         self._server_info = {"name": name, "version": version}
-        settings = {"kinds": ["text"], "maxWaitMs": limits.wait_ms, "maxBytes": limits.read_bytes}
+        settings = {"kinds": ["text", "blob"], "maxWaitMs": limits.wait_ms, "maxBytes": limits.read_bytes}
         self._capabilities: dict[str, Any] = {
             "resources": {"subscribe": True, "listChanged": True},
             "extensions": {EXTENSION: settings},

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from streamres.protocol.jsonrpc import RequestId
 
 Write = Callable[[bytes], Awaitable[None]]
 """Takes one whole JSON-RPC message; gives way while the peer is slow, raises nothing when the peer is gone."""
@@ -30,6 +34,13 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
+class Cancel:
+    """A request of the same peer is not wanted any more; where each has a stream of its own, it closes that."""
+
+    request_id: RequestId
+
+
+@dataclass(frozen=True, slots=True)
 class Pending:
     """An answer that waits for something; the transport cancels it when the peer goes (T1)."""
 
@@ -43,4 +54,4 @@ class Stream:
     run: Callable[[Write], Awaitable[None]]
 
 
-Outcome = Reply | LongReply | Accepted | Pending | Stream
+Outcome = Reply | LongReply | Accepted | Cancel | Pending | Stream

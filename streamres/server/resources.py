@@ -10,16 +10,16 @@ import anyio
 
 from streamres.errors import InvalidParams, ResourceNotFound
 from streamres.model import decode_cursor
-from streamres.protocol.binding import binding_of, read_request
+from streamres.protocol.binding import binding_of, read_request, uri_request
 from streamres.server.outcome import LongReply, Pending, Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from streamres.limits import Limits
     from streamres.model import Entry, Position, Reading
     from streamres.protocol.binding import ReadRequest
-    from streamres.protocol.jsonrpc import Request, RequestId
+    from streamres.protocol.jsonrpc import Request
     from streamres.protocol.messages import Halves, Messages
     from streamres.protocol.text import TextEncoder
     from streamres.server.closing import Closing
@@ -46,31 +46,47 @@ class Resources:
 
     async def list(self, request: Request) -> Reply:
         """Gives one page, oldest resource first; the page's cursor is the last URI on it."""
+        page, next_cursor = await self._page(request)
+        binding = binding_of(request.params)
+        return Reply(self._messages.resource_list(request.id, page, next_cursor=next_cursor, binding=binding))
+
+    async def templates(self, request: Request) -> Reply:
+        """Gives one page of the templates by which any client reads since a cursor (SR-10.4)."""
+        page, next_cursor = await self._page(request)
+        return Reply(self._messages.template_list(request.id, page, next_cursor=next_cursor))
+
+    async def _page(self, request: Request) -> tuple[Sequence[Entry], str | None]:
         after = _page_start(request.params.get("cursor"))
         if after is not None:
             await self._demand(after)
         limit = self._limits.page_entries
         entries = await self._store.list(after=after, limit=limit + 1)
-        page, rest = entries[:limit], entries[limit:]
-        next_cursor = _page_cursor(page[-1].description.uri) if rest else None
-        binding = binding_of(request.params)
-        return Reply(self._messages.resource_list(request.id, page, next_cursor=next_cursor, binding=binding))
-
-    async def templates(self, request: Request) -> Reply:
-        """Gives no template: the `uri` binding is not offered."""
-        return Reply(self._messages.result(request.id, {"resourceTemplates": []}, ttl_ms=0))
+        page = entries[:limit]
+        return page, _page_cursor(page[-1].description.uri) if len(entries) > limit else None
 
     async def read(self, request: Request) -> Reply | LongReply | Pending:
         """Gives a snapshot or the delta since a cursor, at once or when there is news (SR-5.4)."""
         uri = request.params.get("uri")
         if not isinstance(uri, str):
             raise InvalidParams("params.uri is a string")
-        asked = read_request(request.params)
-        entry = await self._store.entry(uri)
-        since = None if asked.since is None else decode_cursor(asked.since, uri)
+        try:
+            entry, asked = await self._store.entry(uri), read_request(request.params)
+        except ResourceNotFound:
+            expanded = uri_request(uri)
+            if expanded is None:
+                raise
+            entry, asked = await self._expanded(uri, *expanded)
+        of = entry.description.uri
+        since = None if asked.since is None else decode_cursor(asked.since, of)
         if since is not None and since == entry.head.position and entry.head.state == "open" and asked.wait_ms:
-            return Pending(lambda: self._read_later(request.id, entry, asked, since))
-        return self._answer(request.id, entry, await self._read(uri, asked, since), asked)
+            return Pending(lambda: self._read_later(request, entry, asked, since))
+        return self._answer(request, entry, await self._read(of, asked, since), asked)
+
+    async def _expanded(self, uri: str, of: str, asked: ReadRequest) -> tuple[Entry, ReadRequest]:
+        try:
+            return await self._store.entry(of), asked
+        except ResourceNotFound as exc:
+            raise ResourceNotFound(uri) from exc
 
     async def _demand(self, uri: str) -> None:
         """Refuses a list cursor of another life of the server: what follows it is not known."""
@@ -80,7 +96,7 @@ class Resources:
             raise _NOT_A_PAGE from exc
 
     async def _read_later(
-        self, request_id: RequestId, entry: Entry, asked: ReadRequest, since: Position
+        self, request: Request, entry: Entry, asked: ReadRequest, since: Position
     ) -> Reply | LongReply:
         uri = entry.description.uri
         with self._store.watch([uri]) as watch, self._closing.waking(watch):
@@ -89,16 +105,16 @@ class Resources:
             if since == entry.head.position and not self._closing.begun:
                 with anyio.move_on_after(min(asked.wait_ms, self._limits.wait_ms) / 1000):
                     await watch.wait()
-        return self._answer(request_id, entry, await self._read(uri, asked, since), asked)
+        return self._answer(request, entry, await self._read(uri, asked, since), asked)
 
     async def _read(self, uri: str, asked: ReadRequest, since: Position | None) -> Reading:
         max_bytes = None if asked.max_bytes is None else min(asked.max_bytes, self._limits.read_bytes)
         return await self._store.read(uri, since, max_bytes=max_bytes, tail_bytes=asked.tail_bytes)
 
-    def _answer(
-        self, request_id: RequestId, entry: Entry, reading: Reading, asked: ReadRequest
-    ) -> Reply | LongReply:
-        halves = self._messages.read(request_id, entry, reading, binding=asked.binding)
+    def _answer(self, request: Request, entry: Entry, reading: Reading, asked: ReadRequest) -> Reply | LongReply:
+        halves = self._messages.read(
+            request.id, entry, reading, binding=asked.binding, asked=request.params["uri"]
+        )
         before, after = halves
         uri, step = entry.description.uri, reading.step
         if step.size <= _JOINED_BYTES:

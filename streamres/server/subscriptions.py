@@ -17,6 +17,7 @@ from streamres.model import Append, Head, decode_cursor
 from streamres.protocol import messages
 from streamres.protocol.binding import StreamFilter, listen_request
 from streamres.server.outcome import Stream
+from streamres.store import covering
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -114,8 +115,8 @@ class Subscriptions:
         if sent is not None:
             reading = await self.store.read(uri, sent, max_bytes=self.limits.notification_bytes)
             if isinstance(reading.step, Append):
-                text = self._encoder.joined(uri, reading.step)
-                members = messages.with_delta(uri, "text", reading, reading.step, text)
+                encoded = self._encoder.joined(uri, reading.step)
+                members = messages.with_delta(uri, reading, reading.step, encoded)
                 return messages.updated(uri, members, binding), _head_of(reading)
         return messages.updated(uri, messages.at_head(uri, head), binding), head
 
@@ -182,6 +183,12 @@ class Subscription:
         readers = self._binding is not None and bool(self._filters) and not self._list_changed
         return readers and not self._unsealed
 
+    def _filter_for(self, uri: str) -> StreamFilter:
+        """What was asked for a resource: by its own URI, else by the nearest that covers it (SR-7.2)."""
+        if (own_filter := self._filters.get(uri)) is not None:
+            return own_filter
+        return next(self._filters[above] for above in reversed(covering(uri)) if above in self._filters)
+
     async def _look(self) -> dict[str, Head | None]:
         heads: dict[str, Head | None] = {}
         for uri in self._filters:
@@ -207,7 +214,7 @@ class Subscription:
         return messages.acknowledged(self._request_id, honoured, states, self._binding)
 
     async def _catch_up(self, uri: str, head: Head, write: Write) -> None:
-        deltas = self._filters[uri].deliver == "delta"
+        deltas = self._filter_for(uri).deliver == "delta"
         sent = self._sent.get(uri)
         while not _reaches(sent, head.position):
             (before, after), reached = await self._hub.frame(uri, sent if deltas else None, head, self._binding)

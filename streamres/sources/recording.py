@@ -14,14 +14,16 @@ from streamres.model import Utf8Decoder
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from streamres.model import Kind
     from streamres.sources.command import Channel, Command, Ended
 
 
 class Recording:
     """Appends each piece of a command's output, then mirrors it: a mirror that blocks holds back the command."""
 
-    def __init__(self, append: Callable[[bytes], Awaitable[None]]) -> None:
+    def __init__(self, append: Callable[[bytes], Awaitable[None]], *, kind: Kind) -> None:
         self._append = append
+        self._kind = kind
         # One decoder a channel: a code point that is cut on one must not meet bytes of the other.
         self._decoders: defaultdict[Channel, Utf8Decoder] = defaultdict(Utf8Decoder)
         self._broken: dict[Channel, OSError] = {}
@@ -44,7 +46,7 @@ class Recording:
         return ended
 
     async def _take(self, channel: Channel, data: bytes) -> bool:
-        await self._append(self._decoders[channel].decode(data))
+        await self._append(data if self._kind == "blob" else self._decoders[channel].decode(data))
         if channel in self._broken:
             return True
         try:

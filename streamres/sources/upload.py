@@ -2,8 +2,8 @@
 
 Query parameters, beside `uri`: `seal` (`complete` or `aborted`) seals in the same step; `producer`, `epoch`, `seq`
 number the append, so that it can be sent again (SR-9.1); `revision` demands that the resource is at that revision
-(SR-9.2). A resource that is not there is made. The answer is `{"cursor", "revision", "state"}` or `{"error"}` in
-the form of JSON-RPC.
+(SR-9.2). A resource that is not there is made, as a text or as what `kind` says. The answer is `{"cursor",
+"revision", "state"}`, or `{"error"}` in the form of JSON-RPC.
 """
 
 from __future__ import annotations
@@ -14,8 +14,25 @@ import orjson
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from streamres.errors import DeltaError, InvalidParams, InvalidRequest, LimitExceeded, StreamresError
-from streamres.model import SEALS, AppendNumber, Description, Seal, Utf8Decoder, encode_cursor
+from streamres.errors import (
+    DeltaError,
+    InvalidParams,
+    InvalidRequest,
+    LimitExceeded,
+    ResourceNotFound,
+    StreamresError,
+)
+from streamres.model import (
+    CONTENTS,
+    MIME_TYPES,
+    SEALS,
+    AppendNumber,
+    Description,
+    Kind,
+    Seal,
+    Utf8Decoder,
+    encode_cursor,
+)
 from streamres.protocol.error_codes import UPLOAD_STATUS, code_of, data_of
 from streamres.transport.http import PeerGone, read_body, refuse_body
 
@@ -68,16 +85,39 @@ class Upload:
             )
         expected = _count(query, "revision") if "revision" in query else None
         seal = _seal(query.get("seal"))
-        what = Description(uri=uri, name=uri)
-        decoder = Utf8Decoder()
-        data = decoder.decode(body, final=seal is not None)
-        if decoder.holds_back:
-            raise DeltaError("the body ends inside a code point; send whole ones")
+        kind = await self._kind(uri, query.get("kind"))
+        what = Description(uri=uri, name=uri, kind=kind, mime_type=MIME_TYPES[kind])
+        data = body if kind == "blob" else _whole_text(body, final=seal is not None)
         head = await self._store.append(
             uri, data, seal=seal, number=number, expected_revision=expected, create=what
         )
         cursor = encode_cursor(head.position, uri)
         return {"cursor": cursor, "revision": head.position.revision, "state": head.state}
+
+    async def _kind(self, uri: str, asked: str | None) -> Kind:
+        """The kind of the resource that is there, or of the one to be made."""
+        for kind in CONTENTS:
+            if asked == kind:
+                break
+        else:
+            if asked is not None:
+                raise InvalidParams(f"kind is one of {', '.join(CONTENTS)}")
+            kind = "text"
+        try:
+            there = (await self._store.entry(uri)).description.kind
+        except ResourceNotFound:
+            return kind
+        if asked is not None and asked != there:
+            raise InvalidParams(f"the resource is there, and its kind is {there}")
+        return there
+
+
+def _whole_text(body: bytes, *, final: bool) -> bytes:
+    decoder = Utf8Decoder()
+    text = decoder.decode(body, final=final)
+    if decoder.holds_back:
+        raise DeltaError("the body ends inside a code point; send whole ones")
+    return text
 
 
 def _seal(value: str | None) -> Seal | None:

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from streamres.model import AppendNumber, Description, Entry, Head, Position, Reading, Seal
 
 
+def covering(uri: str) -> tuple[str, ...]:
+    """Gives the URIs whose watching covers the resource at `uri`: its own, and each above it that ends in `/`."""
+    above = [uri[: index + 1] for index, char in enumerate(uri) if char == "/"]
+    return (uri, *(prefix for prefix in above if prefix != uri))
+
+
 class Watch:
     """The marks of one reader: the newest head of each resource that changed since the reader last took them.
 
@@ -101,7 +107,7 @@ class Store(Protocol):
         expected_revision: int | None = None,
         create: Description | None = None,
     ) -> Head:
-        """Appends UTF-8 of whole code points, seals, or both in one step; see `ResourceLog.commit`.
+        """Appends, seals, or both in one step; see `ResourceLog.commit`.
 
         With `create` a resource that is not there is made in the same step.
         """
@@ -136,6 +142,8 @@ class Store(Protocol):
 
     def watch(self, uris: Iterable[str], *, list_changed: bool = False) -> AbstractContextManager[Watch]:
         """Marks, while the context lasts, every commit to `uris`, there or not yet, and changes of the list.
+
+        A URI that ends in `/` stands for every resource below it too (SR-7.2).
 
         From the moment it returns nothing is missed: subscribe first, then read (V3).
         """

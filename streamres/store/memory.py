@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from streamres.errors import LimitExceeded, ResourceExists, ResourceNotFound
 from streamres.limits import Limits
 from streamres.model import EPOCH_BITS, Entry, ResourceLog
-from streamres.store.base import Watch
+from streamres.store.base import Watch, covering
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,13 +30,14 @@ class MemoryStore:
         self._limits = limits or Limits()
         self._logs: dict[str, ResourceLog] = {}
         self._descriptions: dict[str, Description] = {}
+        self._covering: dict[str, tuple[str, ...]] = {}
         self._watches: defaultdict[str, set[Watch]] = defaultdict(set)
         self._list_watches: set[Watch] = set()
 
     async def create(self, description: Description) -> Head:
         if description.uri in self._logs:
             raise ResourceExists(description.uri)
-        return self._add(description, self._new_log(description.uri))
+        return self._add(description, self._new_log(description))
 
     async def append(
         self,
@@ -49,12 +50,12 @@ class MemoryStore:
         create: Description | None = None,
     ) -> Head:
         self._check_size(data)
-        added = create is not None and uri not in self._logs
-        log = self._new_log(uri) if added else self._log(uri)
+        added = create if uri not in self._logs else None
+        log = self._new_log(added) if added is not None else self._log(uri)
         before = log.head
         head = log.commit(data, seal=seal, number=number, expected_revision=expected_revision)
-        if added and create is not None:
-            return self._add(create, log)
+        if added is not None:
+            return self._add(added, log)
         if log.head is not before:
             self._mark(log)
         return head
@@ -122,19 +123,22 @@ class MemoryStore:
         if len(data) > self._limits.append_bytes:
             raise LimitExceeded("append_bytes", self._limits.append_bytes, "make several appends of it")
 
-    def _new_log(self, uri: str) -> ResourceLog:
+    def _new_log(self, what: Description) -> ResourceLog:
         if len(self._logs) >= self._limits.resources:
             raise LimitExceeded("resources", self._limits.resources, "use a second server")
-        return ResourceLog(uri, epoch=randbits(EPOCH_BITS), max_producers=self._limits.producers)
+        epoch = randbits(EPOCH_BITS)
+        return ResourceLog(what.uri, epoch=epoch, kind=what.kind, max_producers=self._limits.producers)
 
     def _add(self, description: Description, log: ResourceLog) -> Head:
         self._logs[log.uri] = log
         self._descriptions[log.uri] = description
+        self._covering[log.uri] = covering(log.uri)
         for watch in self._list_watches:
             watch.mark_list()
         return self._mark(log)
 
     def _mark(self, log: ResourceLog) -> Head:
-        for watch in self._watches.get(log.uri, ()):
-            watch.mark(log.uri, log.head)
+        for uri in self._covering[log.uri]:
+            for watch in self._watches.get(uri, ()):
+                watch.mark(log.uri, log.head)
         return log.head

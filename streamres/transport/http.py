@@ -17,7 +17,7 @@ from streamres.errors import InvalidRequest, LimitExceeded
 from streamres.protocol import jsonrpc
 from streamres.protocol.envelope import RoutingHeaders
 from streamres.protocol.error_codes import code_of, data_of
-from streamres.server import Accepted, LongReply, Pending, Reply, Stream
+from streamres.server import Accepted, Cancel, LongReply, Pending, Reply, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -80,7 +80,7 @@ class HttpEndpoint:
         match outcome:
             case Reply():
                 await _reply(send, outcome)
-            case Accepted():
+            case Accepted() | Cancel():
                 await _send(send, 202, b"")
             case LongReply():
                 await _while_connected(receive, lambda: _reply_long(send, outcome))

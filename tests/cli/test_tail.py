@@ -14,11 +14,11 @@ from cli.program import TIMEOUT_S, environment, line_of, live, python, started, 
 
 
 def test_last_lines_are_counted_from_the_end() -> None:
-    code = "print(*range(1000), sep='\\n'); print('x' * 5000); print('end', end='')"
+    code = "print(*range(1000), sep='\\n'); print('x' * 5000); print('end' * 99, end='')"
     with live("run", "--port", "0", "--linger", "60", "--", *python(code)) as run:
         whole = streamres("tail", run.url).stdout
 
-        assert streamres("tail", run.url, "--last", "1").stdout == b"end"
+        assert streamres("tail", run.url, "--last", "1").stdout == b"end" * 99
         assert streamres("tail", run.url, "--last", "4").stdout == b"\n".join(whole.split(b"\n")[-4:])
         assert streamres("tail", run.url, "--last", "0").stdout == b""
         assert streamres("tail", run.url, "--last", "100000").stdout == whole

@@ -52,7 +52,7 @@ MALFORMED: dict[str, Answer] = {
     "contents that are null": lambda r: result(r, {**READ, "contents": None}),
     "contents that are strings": lambda r: result(r, {**READ, "contents": ["text"]}),
     "a text that is a number": lambda r: result(r, {**READ, "contents": [{"text": 7}]}),
-    "a blob": lambda r: result(r, {**READ, "contents": [{"blob": "AA=="}]}),
+    "a blob that is no base64": lambda r: result(r, {**READ, "contents": [{"blob": "A*=="}]}),
     "a delta that is null": lambda r: result(r, {**READ, "delta": None}),
     "a delta that is a list": lambda r: result(r, {**READ, "delta": []}),
     "a delta without a text": lambda r: result(r, delta(text=...)),

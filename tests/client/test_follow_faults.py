@@ -60,6 +60,7 @@ def digest_of(text: str) -> str:
     return f"sha-256=:{b64encode(sha256(text.encode()).digest()).decode()}:"
 
 
+@requirement("SR-3.7")
 @requirement("C3")
 @requirement("SR-5.5")
 async def test_a_server_that_comes_back_with_another_life_of_the_uri_gives_a_reset_and_goes_on() -> None:

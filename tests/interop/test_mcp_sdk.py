@@ -47,7 +47,7 @@ async def test_it_connects_in_the_new_era_and_learns_what_is_offered() -> None:
 
     assert capabilities.resources is not None
     assert capabilities.resources.subscribe
-    assert (capabilities.extensions or {})[EXTENSION]["kinds"] == ["text"]
+    assert (capabilities.extensions or {})[EXTENSION]["kinds"] == ["text", "blob"]
 
 
 @requirement("SR-10.1")
@@ -63,7 +63,7 @@ async def test_it_lists_every_page_and_reads() -> None:
 
     assert [resource.uri for page in (first, second) for resource in page.resources] == [URI, OTHER]
     assert second.next_cursor is None
-    assert templates.resource_templates == []
+    assert [entry.uri_template for entry in templates.resource_templates] == [URI + "{?since,maxBytes}"]
     (contents,) = read.contents
     assert isinstance(contents, types.TextResourceContents)
     assert contents.text == "é\x00\u2028"

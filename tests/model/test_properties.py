@@ -210,6 +210,7 @@ def test_a_cursor_gives_its_position_back_for_its_uri_only(
     assert encode_cursor(position, uri + "x") != token
 
 
+@requirement("SR-4.4")
 @requirement("SR-5.5")
 @requirement("SR-12.2")
 @given(steps=histories, max_bytes=st.none() | st.integers(0, 9), data=st.data())

@@ -96,6 +96,7 @@ def test_a_position_inside_a_revision_is_continued_from_code_points_only() -> No
     assert {reading.reset for length, reading in readings.items() if length not in deltas} == {"epoch"}
 
 
+@requirement("SR-3.6")
 @requirement("SR-5.7")
 def test_a_page_ends_inside_a_revision_and_is_continued_from_there_while_the_text_grows() -> None:
     log = new_log(b"ab", b"cdefgh")
@@ -121,6 +122,7 @@ def test_a_page_holds_the_code_points_that_fit_and_at_least_one(max_bytes: int, 
     assert reading.more == (expected != "é😀!")
 
 
+@requirement("SR-5.11")
 @requirement("SR-5.7")
 def test_only_the_last_page_of_a_sealed_resource_is_sealed() -> None:
     log = new_log(b"ab")

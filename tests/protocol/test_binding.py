@@ -52,6 +52,7 @@ PLACES: dict[str, tuple[dict[str, Any], ReadRequest]] = {
 }
 
 
+@requirement("SR-10.8")
 @requirement("SR-10.5")
 @requirement("P4")
 @pytest.mark.parametrize(("params", "expected"), PLACES.values(), ids=PLACES)

@@ -34,7 +34,7 @@ EXAMPLES: list[tuple[errors.StreamresError, int, object]] = [
     (errors.ProducerGap("u", 3, 2), -32602, {"reason": "gap", "uri": "u", "seq": 3, "expected": 2}),
     (errors.ProducerFenced("u", 1, 2), -32602, {"reason": "fenced", "uri": "u", "epoch": 1, "current": 2}),
     (errors.CursorInvalid("u"), -32602, {"reason": "invalid_cursor", "uri": "u"}),
-    (errors.DeltaError("x"), -32602, None),
+    (errors.DeltaError("x"), -32602, {"reason": "invalid_content"}),
     (errors.DigestMismatch("u", "a", "b"), -32603, None),
     (errors.LimitExceeded("l", 1, "a"), -32602, {"reason": "limit", "limit": "l", "value": 1}),
     (errors.TransportError("x"), -32603, None),
@@ -54,6 +54,7 @@ def test_the_tables_have_nothing_else() -> None:
     assert set(UPLOAD_STATUS) <= set(CLASSES)
 
 
+@requirement("SR-13.1")
 @requirement("SR-5.6")
 @pytest.mark.parametrize(("exc", "code", "data"), EXAMPLES, ids=[type(exc).__name__ for exc, *_ in EXAMPLES])
 def test_an_exception_has_its_code_and_what_a_program_needs(

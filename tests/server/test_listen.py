@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .wire import Binding, Wire
 
 
+@requirement("SR-7.5")
 @requirement("V2")
 async def test_the_acknowledgement_comes_first_and_says_where_each_stream_stands(
     wire: Wire, binding: Binding
@@ -188,6 +189,7 @@ MALFORMED: dict[str, Any] = {
 }
 
 
+@requirement("SR-7.6")
 @pytest.mark.parametrize("params", MALFORMED.values(), ids=MALFORMED)
 async def test_a_malformed_filter_is_refused(wire: Wire, params: dict[str, Any]) -> None:
     async with wire.raw_listen({**params, "_meta": envelope()}) as frames:
@@ -197,6 +199,7 @@ async def test_a_malformed_filter_is_refused(wire: Wire, params: dict[str, Any])
     assert response.json()["error"]["code"] == -32602
 
 
+@requirement("SR-7.6")
 @requirement("SR-5.6")
 async def test_a_malformed_cursor_in_a_filter_is_refused_with_its_reason(wire: Wire, binding: Binding) -> None:
     async with wire.listen(binding, {wire.uri: {"since": "no cursor"}}) as frames:

@@ -61,6 +61,7 @@ async def test_a_subscription_to_what_is_sealed_says_so_and_ends(wire: Wire, bin
     assert "result" in end
 
 
+@requirement("SR-6.5")
 @requirement("SR-6.2")
 async def test_the_seal_is_told_to_a_reader_who_was_behind_it(wire: Wire, binding: Binding) -> None:
     since = await wire.cursor()

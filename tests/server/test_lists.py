@@ -27,7 +27,8 @@ async def pages(wire: Wire, cursor: str | None = None) -> list[list[str]]:
         cursor = result["nextCursor"]
 
 
-@requirement("SR-10")
+@requirement("SR-10.7")
+@requirement("SR-10.6")
 async def test_discover_says_what_is_served_and_may_be_cached(wire: Wire) -> None:
     answer = await wire.ask("server/discover")
 
@@ -36,7 +37,7 @@ async def test_discover_says_what_is_served_and_may_be_cached(wire: Wire) -> Non
     assert result["supportedVersions"] == [VERSION]
     assert result["capabilities"] == {
         "resources": {"subscribe": True, "listChanged": True},
-        "extensions": {EXTENSION: {"kinds": ["text"], "maxWaitMs": 30_000, "maxBytes": 16 * 1024 * 1024}},
+        "extensions": {EXTENSION: {"kinds": ["text", "blob"], "maxWaitMs": 30_000, "maxBytes": 16 * 1024 * 1024}},
     }
     assert result["_meta"] == {SERVER_INFO: {"name": "tested", "version": version("streamres")}}
     assert (result["resultType"], result["cacheScope"]) == ("complete", "private")
@@ -116,11 +117,14 @@ async def test_a_list_cursor_that_this_server_did_not_give_is_an_error_not_an_em
     assert answer.refusal == (400, -32602, {"reason": "invalid_cursor"})
 
 
-async def test_there_is_no_template(wire: Wire, binding: Binding) -> None:
+@requirement("SR-10.4")
+async def test_each_resource_is_also_a_template(wire: Wire, binding: Binding) -> None:
     for declared in (None, binding):
         result = (await wire.ask("resources/templates/list", declared=declared)).result
 
-        assert (result["resourceTemplates"], result["ttlMs"], result["cacheScope"]) == ([], 0, "private")
+        expected = {"uriTemplate": wire.uri + "{?since,maxBytes}", "name": "log", "mimeType": "text/plain"}
+        assert expected in result["resourceTemplates"]
+        assert (result["ttlMs"], result["cacheScope"]) == (0, "private")
 
 
 @requirement("V1")

@@ -99,6 +99,7 @@ async def test_pages_are_bounded_cut_no_code_point_and_are_the_whole_together(
     assert stream["cursor"] == await wire.cursor()
 
 
+@requirement("SR-5.11")
 @requirement("SR-5.7")
 async def test_a_page_before_the_seal_is_still_open(wire: Wire, binding: Binding) -> None:
     await wire.seal(text="abcdef")

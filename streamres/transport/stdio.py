@@ -1,0 +1,190 @@
+"""MCP over two byte streams, one message a line: the stdio transport of MCP 2026-07-28. Knows no method names.
+
+T1 a peer that cancels a request hears nothing more for it; a peer that is gone ends everything
+T3 what is held is bounded: a line that has begun, a few requests at work, and `Limits.requests` that wait
+V1 each frame is written whole before the next one, a long answer piece by piece
+
+The peer's end of file is the end: what was asked is answered and subscriptions get their result, as long as the
+peer takes it.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import anyio.lowlevel
+
+from streamres.errors import InvalidRequest, LimitExceeded
+from streamres.protocol import jsonrpc
+from streamres.protocol.error_codes import code_of, data_of
+from streamres.protocol.lines import LineSplitter
+from streamres.server import Cancel, LongReply, Pending, Reply, Stream
+from streamres.transport.descriptors import Sink, read_some, until_hung_up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from anyio.abc import TaskGroup, TaskStatus
+
+    from streamres.errors import StreamresError
+    from streamres.limits import Limits
+    from streamres.protocol.jsonrpc import RequestId
+    from streamres.server import Dispatcher
+
+logger = logging.getLogger("streamres.stdio")
+
+_AT_WORK: Final = 32
+"""Requests whose answer is being made or written; no further line is read meanwhile, so a flood costs little."""
+
+_GRACE_S: Final = 5
+"""Seconds in which the peer, after the end began, took nothing: then it is held not to read any more."""
+
+_GONE: Final = (errno.EPIPE, errno.ECONNRESET)
+
+
+class StdioPeer:
+    """One peer: it asks on the descriptor `source` and hears on `sink`."""
+
+    def __init__(self, dispatcher: Dispatcher, limits: Limits, source: int, sink: int) -> None:
+        self._dispatcher = dispatcher
+        self._limits = limits
+        self._source = source
+        self._sink_fd = sink
+        self._sink = Sink(sink)
+        self._under_way: dict[RequestId, anyio.CancelScope] = {}
+        self._at_work = anyio.Semaphore(_AT_WORK)
+        self._waiting = 0
+        self._writing = anyio.Lock(fast_acquire=True)
+        # Neither cancellation from outside nor that of one request cuts a frame; only `_cut` does.
+        self._answering = anyio.CancelScope(shield=True)
+        self._frame = anyio.CancelScope(shield=True)
+
+    async def serve(self) -> None:
+        """Serves until the peer ends its stream or is gone; left by cancellation, the end is in order as well."""
+        ended = anyio.Event()
+        async with anyio.create_task_group() as reading:
+
+            async def answer(*, task_status: TaskStatus[TaskGroup]) -> None:
+                with self._answering:
+                    async with anyio.create_task_group() as watching:
+                        watching.start_soon(self._until_hung_up)
+                        async with anyio.create_task_group() as requests:
+                            task_status.started(requests)
+                            await ended.wait()
+                            self._dispatcher.close()
+                            watching.start_soon(self._until_stalled)
+                        watching.cancel_scope.cancel()
+                reading.cancel_scope.cancel()
+
+            requests = await reading.start(answer)
+            try:
+                await self._read(requests)
+            finally:
+                ended.set()
+
+    async def _read(self, requests: TaskGroup) -> None:
+        lines = LineSplitter(self._limits.body_bytes)
+        while data := await read_some(self._source):
+            for line in lines.feed(data):
+                if line is None or line.strip():
+                    await self._at_work.acquire()
+                    self._begin(line, requests)
+
+    def _begin(self, line: bytes | None, requests: TaskGroup) -> None:
+        """Starts the task of one line, in the order of the lines: a cancellation finds what it names."""
+        if line is None:
+            too_long = LimitExceeded("body_bytes", self._limits.body_bytes, "send less in one line")
+            requests.start_soon(self._refuse_line, None, too_long)
+            return
+        request_id = jsonrpc.request_id_of(line)
+        if request_id in self._under_way:
+            twice = InvalidRequest('"id" is that of a request that is not answered yet')
+            requests.start_soon(self._refuse_line, request_id, twice)
+            return
+        scope = anyio.CancelScope()
+        if request_id is not None:
+            self._under_way[request_id] = scope
+        requests.start_soon(self._serve, line, request_id, scope)
+
+    async def _serve(self, line: bytes, request_id: RequestId | None, scope: anyio.CancelScope) -> None:
+        try:
+            with scope:
+                await self._answer(line, request_id)
+        finally:
+            if request_id is not None:
+                del self._under_way[request_id]
+
+    async def _answer(self, line: bytes, request_id: RequestId | None) -> None:
+        try:
+            match outcome := await self._dispatcher.dispatch(line):
+                case Reply() | LongReply():
+                    await self._reply(outcome)
+                case Cancel(request_id=named):
+                    if (scope := self._under_way.get(named)) is not None:
+                        scope.cancel()
+        finally:
+            self._at_work.release()
+        if not isinstance(outcome, Pending | Stream):
+            return
+        if self._waiting >= self._limits.requests:
+            await self._refuse(request_id, LimitExceeded("requests", self._limits.requests, "cancel some first"))
+            return
+        self._waiting += 1
+        try:
+            if isinstance(outcome, Pending):
+                await self._reply(await outcome.answer())
+            else:
+                await outcome.run(self._write)
+        finally:
+            self._waiting -= 1
+
+    async def _refuse_line(self, request_id: RequestId | None, exc: StreamresError) -> None:
+        try:
+            await self._refuse(request_id, exc)
+        finally:
+            self._at_work.release()
+
+    async def _refuse(self, request_id: RequestId | None, exc: StreamresError) -> None:
+        await self._write(jsonrpc.error(request_id, code_of(exc), str(exc), data_of(exc)))
+
+    async def _reply(self, reply: Reply | LongReply) -> None:
+        if isinstance(reply, Reply):
+            await self._write(reply.body)
+        else:
+            await self._write_pieces(chain(reply.pieces, (b"\n",)))
+
+    async def _write(self, message: bytes) -> None:
+        await self._write_pieces((message + b"\n",))
+
+    async def _write_pieces(self, pieces: Iterable[bytes]) -> None:
+        async with self._writing:
+            # The lock can come after the cancellation: nothing is sent for that request then.
+            await anyio.lowlevel.checkpoint_if_cancelled()
+            with anyio.CancelScope(shield=True) as self._frame:
+                try:
+                    for piece in pieces:
+                        await self._sink.write(piece)
+                except OSError as exc:
+                    if exc.errno not in _GONE:
+                        logger.error("the answers cannot be written: %s", exc)
+                    self._cut()
+
+    async def _until_hung_up(self) -> None:
+        await until_hung_up(self._sink_fd)
+        self._cut()
+
+    async def _until_stalled(self) -> None:
+        before = -1
+        while self._sink.written != before:
+            before = self._sink.written
+            await anyio.sleep(_GRACE_S)
+        self._cut()
+
+    def _cut(self) -> None:
+        """Ends all at once: there is nobody to hear it."""
+        self._answering.cancel()
+        self._frame.cancel()
