@@ -1,7 +1,7 @@
 """Output of a tool, a build or an agent, while it is still working, as MCP resources with revisions."""
 
 from streamres.app import Resource, Server
-from streamres.client import Client, ListChanged, Listed, Subscription, Updated
+from streamres.client import Client, ListChanged, Listed, Producer, Subscription, Updated
 from streamres.errors import (
     ConnectionLost,
     CursorInvalid,
@@ -29,6 +29,7 @@ __all__ = [
     "ListChanged",
     "Listed",
     "LimitExceeded",
+    "Producer",
     "ProtocolError",
     "Resource",
     "ResourceError",

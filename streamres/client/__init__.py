@@ -1,6 +1,7 @@
 """The client: read, listen and follow streamable resources of any MCP server that offers them."""
 
 from streamres.client.client import Client, Subscription
+from streamres.client.push import Producer
 from streamres.client.wire import ListChanged, Listed, Updated
 
-__all__ = ["Client", "ListChanged", "Listed", "Subscription", "Updated"]
+__all__ = ["Client", "ListChanged", "Listed", "Producer", "Subscription", "Updated"]
