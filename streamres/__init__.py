@@ -1,7 +1,7 @@
 """Output of a tool, a build or an agent, while it is still working, as MCP resources with revisions."""
 
 from streamres.app import Resource, Server
-from streamres.client import Client, ListChanged, Listed, Producer, Subscription, Updated
+from streamres.client import Client, ListChanged, Listed, Producer, Subscription, Timeouts, Updated
 from streamres.errors import (
     ConnectionLost,
     CursorInvalid,
@@ -40,6 +40,7 @@ __all__ = [
     "Server",
     "StreamresError",
     "Subscription",
+    "Timeouts",
     "Update",
     "Updated",
 ]

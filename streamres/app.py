@@ -184,7 +184,7 @@ class Server:
         dispatcher = self._dispatcher()
         app = self._app(dispatcher, allowed_hosts, upload=upload)
         try:
-            async with serving(app, sock, close=dispatcher.close, connections=self.limits.connections):
+            async with serving(app, sock, close=dispatcher.close, limits=self.limits):
                 yield origin_of(sock) + MCP_PATH
         finally:
             self._dispatchers.discard(dispatcher)

@@ -42,5 +42,8 @@ class Limits:
     requests: int = 1_000
     """Requests of one stdio peer that wait or stream at a time, subscriptions too; further ones are refused."""
 
+    grace_s: float = 5.0
+    """Seconds that a peer has, after the end began, to take what it was sent; HTTP counts whole ones."""
+
     ping_s: float = 15.0
     """Quiet time on a stream before a comment is sent, under the 30 s of the most impatient proxies."""

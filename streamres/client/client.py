@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from streamres.client.connection import Connection
+from streamres.client.connection import Connection, Timeouts
 from streamres.client.follow import PAGE_BYTES, follow
 from streamres.client.wire import ListChanged, Listed, Updated, acknowledged, list_page, read_update, updated
 from streamres.errors import ConnectionLost, ProtocolError
@@ -54,8 +54,8 @@ class Client:
     `url` is the MCP endpoint; of a URL without a path, `/mcp`. Use it as an async context manager.
     """
 
-    def __init__(self, url: str) -> None:
-        self._connection = Connection(url)
+    def __init__(self, url: str, *, timeouts: Timeouts | None = None) -> None:
+        self._connection = Connection(url, timeouts or Timeouts())
         self.url = str(self._connection.url)
         """The endpoint in full."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
@@ -18,11 +19,28 @@ from streamres.protocol.envelope import encode_header
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-CONNECT_TIMEOUT_S: Final = 5.0
-ANSWER_TIMEOUT_S: Final = 30.0
-"""How long an answer may be quiet, beyond what `waitMs` asks for."""
-QUIET_TIMEOUT_S: Final = 60.0
-"""How long a subscription may be quiet: servers ping every 15 s, so one that does not is gone."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """How long a client waits before it holds a connection for lost, in seconds."""
+
+    connect_s: float = 5.0
+    """For a connection to be made."""
+
+    answer_s: float = 30.0
+    """For an answer that is quiet, beyond what `waitMs` asks for."""
+
+    quiet_s: float = 60.0
+    """For a subscription that is quiet: servers ping every 15 s, so one that does not is gone."""
+
+    def answering(self, wait_s: float = 0.0) -> httpx2.Timeout:
+        """Gives them for a request that the server was asked to hold for `wait_s`."""
+        return httpx2.Timeout(self.answer_s + wait_s, connect=self.connect_s)
+
+    def listening(self) -> httpx2.Timeout:
+        """Gives them for a subscription."""
+        return httpx2.Timeout(self.quiet_s, connect=self.connect_s)
+
 
 RETRYABLE_STATUS: Final = frozenset({408, 429, 500, 502, 503, 504})
 """HTTP statuses after which the same request may be answered."""
@@ -31,7 +49,8 @@ RETRYABLE_STATUS: Final = frozenset({408, 429, 500, 502, 503, 504})
 class Connection:
     """One server. Requests can overlap; each stands alone."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, timeouts: Timeouts) -> None:
+        self._timeouts = timeouts
         self.url = endpoint(url)
         # Each subscription keeps a connection: a pool with a bound would be used up by them, and stand still.
         self._http = httpx2.AsyncClient(limits=httpx2.Limits(max_connections=None))
@@ -54,8 +73,7 @@ class Connection:
             ResourceNotFound, CursorInvalid, RpcError: the server refused.
             ProtocolError: the answer is none.
         """
-        timeout = httpx2.Timeout(ANSWER_TIMEOUT_S + wait_s, connect=CONNECT_TIMEOUT_S)
-        async with self._post(method, params, timeout) as response:
+        async with self._post(method, params, self._timeouts.answering(wait_s)) as response:
             if _is_stream(response):
                 async for message in _messages(response):
                     if "result" in message or "error" in message:
@@ -69,8 +87,7 @@ class Connection:
 
         Raises: as `request`; within the iteration, ConnectionLost when the stream ends without its result.
         """
-        timeout = httpx2.Timeout(QUIET_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
-        async with self._post(method, params, timeout) as response:
+        async with self._post(method, params, self._timeouts.listening()) as response:
             if not _is_stream(response):
                 _result(_message(await response.aread(), response.status_code), params)
                 raise ProtocolError(f"{method} was answered without a stream")

@@ -9,7 +9,7 @@ import httpx2
 import orjson
 
 from streamres.client.backoff import Backoff
-from streamres.client.connection import ANSWER_TIMEOUT_S, CONNECT_TIMEOUT_S, RETRYABLE_STATUS, endpoint, lost
+from streamres.client.connection import RETRYABLE_STATUS, Timeouts, endpoint, lost
 from streamres.client.wire import rpc_error
 from streamres.errors import ConnectionLost, ProtocolError
 from streamres.model import Utf8Decoder
@@ -32,7 +32,7 @@ class Producer:
         self.uri = uri
         self.kind = kind
         self._target = endpoint(url).join("upload")
-        self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S))
+        self._http = httpx2.AsyncClient(timeout=Timeouts().answering())
         self._number = {"producer": token_hex(8), "epoch": "0"}
         self._seq = 0
         self._decoder = Utf8Decoder()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import socket
 from contextlib import asynccontextmanager, contextmanager
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -17,14 +18,13 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
+    from streamres.limits import Limits
+
 _BACKLOG: Final = 2_048
 _KEEP_ALIVE_S: Final = 60
 """Longer than clients keep an idle connection: they close it, and no request meets a closing one."""
 
 _OTHER_FILES: Final = 64
-
-_GRACE_S: Final = 5
-"""Seconds that a reader has, after the end began, to take what it was sent."""
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -64,7 +64,7 @@ def origin_of(sock: socket.socket) -> str:
 
 @asynccontextmanager
 async def serving(
-    app: ASGIApp, sock: socket.socket, *, close: Callable[[], None], connections: int
+    app: ASGIApp, sock: socket.socket, *, close: Callable[[], None], limits: Limits
 ) -> AsyncIterator[None]:
     """Serves `app` on `sock` while the context lasts.
 
@@ -73,7 +73,7 @@ async def serving(
     """
     config = uvicorn.Config(
         app,
-        http=_protocol(connections),
+        http=_protocol(limits.connections),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -82,13 +82,13 @@ async def serving(
         proxy_headers=False,
         backlog=_BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE_S,
-        timeout_graceful_shutdown=_GRACE_S,
+        timeout_graceful_shutdown=ceil(limits.grace_s),
     )
     server = _Uvicorn(config, close)
     failure: Exception | None = None
 
     async def run() -> None:
-        # Left by an exception or by cancellation, the end is in order all the same; `_GRACE_S` bounds it.
+        # Left by an exception or by cancellation, the end is in order all the same; `Limits.grace_s` bounds it.
         with anyio.CancelScope(shield=True):
             await server.serve([sock])
 

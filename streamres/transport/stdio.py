@@ -40,9 +40,6 @@ logger = logging.getLogger("streamres.stdio")
 _AT_WORK: Final = 32
 """Requests whose answer is being made or written; no further line is read meanwhile, so a flood costs little."""
 
-_GRACE_S: Final = 5
-"""Seconds in which the peer, after the end began, took nothing: then it is held not to read any more."""
-
 _GONE: Final = (errno.EPIPE, errno.ECONNRESET)
 
 
@@ -178,10 +175,11 @@ class StdioPeer:
         self._cut()
 
     async def _until_stalled(self) -> None:
+        """Ends all when the peer, after the end began, took nothing for a while: it does not read any more."""
         before = -1
         while self._sink.written != before:
             before = self._sink.written
-            await anyio.sleep(_GRACE_S)
+            await anyio.sleep(self._limits.grace_s)
         self._cut()
 
     def _cut(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -68,12 +69,23 @@ def test_a_log_without_a_newline_at_its_end_stays_so() -> None:
         assert streamres("tail", run.url).stdout == b"no newline"
 
 
-def test_a_code_point_cut_on_one_stream_is_not_mixed_with_the_other() -> None:
+def test_a_code_point_cut_on_one_stream_is_not_mixed_with_the_other(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    os.mkfifo(go)
     code = (
-        "import os, time; os.write(1, b'\\xe2\\x82'); time.sleep(.2); os.write(2, b'err');"
-        "time.sleep(.2); os.write(1, b'\\xac')"
+        f"import os; wait = lambda: open({str(go)!r}).read(); os.write(1, b'\\xe2\\x82'); wait();"
+        "os.write(2, b'err'); wait(); os.write(1, b'\\xac')"
     )
     with live("run", "--port", "0", "--linger", "60", "--", *python(code)) as run:
+        out, err = run.process.stdout, run.process.stderr
+        assert out is not None
+        assert err is not None
+        # What is mirrored is in the log already, so each piece is there before the next one is written.
+        assert out.read(2) == b"\xe2\x82"
+        go.write_text("")
+        assert err.read(3) == b"err"
+        go.write_text("")
+
         assert streamres("tail", run.url).stdout.decode() == "err\N{EURO SIGN}"
 
 
@@ -144,9 +156,9 @@ def test_the_seal_says_whether_the_command_came_to_its_own_end(command: list[str
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_a_signal_is_passed_on_and_the_log_is_aborted(number: signal.Signals) -> None:
     code = (
-        "import signal, sys, time\n"
+        "import signal, sys\n"
         f"signal.signal({int(number)}, lambda *_: (print('caught'), sys.exit(5)))\n"
-        "print('ready'); time.sleep(50)"
+        "print('ready'); signal.pause()"
     )
     with live("run", "--port", "0", "--", *python(code)) as run, started("tail", run.url) as tail:
         assert line_of(tail) == b"ready\n"

@@ -26,6 +26,9 @@ class Terminal:
     def type(self, keys: bytes) -> None:
         os.write(self._fd, keys)
 
+    def resize(self, *, columns: int) -> None:
+        termios.tcsetwinsize(self._fd, (33, columns))
+
     def wait_for(self, pattern: bytes) -> re.Match[bytes]:
         end = time.monotonic() + TIMEOUT_S
         while (found := re.search(pattern, self.seen)) is None:
@@ -86,21 +89,24 @@ def test_the_command_sees_a_terminal_of_the_same_size_and_the_log_has_its_very_b
 
 
 def test_ctrl_c_reaches_the_command_once() -> None:
+    # The new size reaches the command after streamres has dealt with the Ctrl-C that came before it.
     code = (
-        "import signal, time\n"
+        "import os, signal\n"
         "caught = []\n"
-        "signal.signal(signal.SIGINT, lambda *_: caught.append(1))\n"
+        "signal.signal(signal.SIGINT, lambda *_: (caught.append(1), print('caught')))\n"
         "print('ready')\n"
-        "while not caught: time.sleep(.05)\n"
-        "time.sleep(.5); print('caught', len(caught)); raise SystemExit(4)"
+        "while os.get_terminal_size(1).columns != 66: pass\n"
+        "print('in all', len(caught)); raise SystemExit(4)"
     )
     with terminal("run", "--port", "0", "--", *python(code)) as seen:
         seen.wait_for(rb"ready")
 
         seen.type(b"\x03")
+        seen.wait_for(rb"caught")
+        seen.resize(columns=66)
 
         assert seen.exit_code() == 4
-    assert b"caught 1\r\n" in seen.seen
+    assert b"in all 1\r\n" in seen.seen
 
 
 def test_without_a_pseudo_terminal_the_command_sees_a_pipe() -> None:

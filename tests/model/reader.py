@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from streamres.model import Append, Reassembler, Update, decode_cursor, encode_cursor
 
-from .histories import shown
+from .histories import URI, shown
 
 if TYPE_CHECKING:
     from streamres.model import Reading, ResourceLog
@@ -57,3 +57,21 @@ class Reader:
             if not answer.more:
                 return
         raise AssertionError("the reader reads for ever")
+
+
+def reader_of(log: ResourceLog) -> Reader:
+    """A reader that has read all there is."""
+    reader = Reader(URI)
+    reader.catch_up(log)
+    return reader
+
+
+def appended(log: ResourceLog, text: str) -> Update:
+    """The delta of one append, as a notification carries it."""
+    before = log.head.position
+    log.commit(text.encode())
+    return answer_of(URI, log.read(before))
+
+
+def known(reader: Reader) -> tuple[str, str | None, str]:
+    return reader.text, reader.reassembler.cursor, reader.reassembler.state

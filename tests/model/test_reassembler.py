@@ -8,28 +8,10 @@ from requirement import requirement
 from streamres.model import decode_cursor
 
 from .histories import URI, new_log
-from .reader import Reader, answer_of, ask
+from .reader import Reader, answer_of, appended, ask, known, reader_of
 
 if TYPE_CHECKING:
-    from streamres.model import ResourceLog, Update
-
-
-def reader_of(log: ResourceLog) -> Reader:
-    """A reader that has read all there is."""
-    reader = Reader(URI)
-    reader.catch_up(log)
-    return reader
-
-
-def appended(log: ResourceLog, text: str) -> Update:
-    """The delta of one append, as a notification carries it."""
-    before = log.head.position
-    log.commit(text.encode())
-    return answer_of(URI, log.read(before))
-
-
-def known(reader: Reader) -> tuple[str, str | None, str]:
-    return reader.text, reader.reassembler.cursor, reader.reassembler.state
+    from streamres.model import Update
 
 
 @requirement("M7")

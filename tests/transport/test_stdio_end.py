@@ -8,7 +8,7 @@ import pytest
 from requirement import requirement
 from server.wire import URI, WatchedStore
 
-from streamres import Server
+from streamres import Limits, Server
 
 from .stdio_peer import Channel, Talk, talking
 
@@ -181,10 +181,9 @@ async def test_a_subscription_that_fails_is_answered_and_the_others_go_on(
 
 @requirement("T3")
 async def test_a_peer_that_reads_no_more_is_not_waited_for_long(
-    channel: Channel, monkeypatch: pytest.MonkeyPatch
+    channel: Channel,
 ) -> None:
-    monkeypatch.setattr("streamres.transport.stdio._GRACE_S", 0.05)
-    async with talking(channel) as talk:
+    async with talking(channel, limits=Limits(grace_s=0.05)) as talk:
         await talk.server.store.append(URI, b"x" * 8_000_000)
         for request_id in range(3):
             await talk.read(request_id=request_id)
