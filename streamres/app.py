@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from starlette.routing import Route, Router
 
 from streamres.errors import DeltaError
 from streamres.limits import Limits
-from streamres.model import MIME_TYPES, Audience, Description, Kind, Utf8Decoder, encode_cursor
+from streamres.model import MIME_TYPES, Audience, Description, Kind, Snapshot, Utf8Decoder, encode_cursor
+from streamres.model.json_value import JsonValue, encode_given, encode_json
 from streamres.server import Dispatcher
+from streamres.sources.difference import difference
 from streamres.sources.upload import Upload
 from streamres.store import MemoryStore
 from streamres.transport import Guard, HttpEndpoint, StdioPeer, bind, claim_standard_streams, origin_of, serving
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import AsyncIterator, Collection
+    from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
     from streamres.model import Head, Seal, State
     from streamres.store import Store
@@ -40,7 +43,7 @@ class Resource:
         self.uri = what.uri
         """The resource's URI."""
         self.kind = what.kind
-        """`text` or `blob`."""
+        """`text`, `blob` or `json`."""
         self._store = store
         self._head = head
         self._decoder = Utf8Decoder()
@@ -73,14 +76,45 @@ class Resource:
             DeltaError: the text has a lone surrogate, which no UTF-8 has.
             LimitExceeded: more than `Limits.append_bytes` at once.
         """
+        if self.kind == "json":
+            raise DeltaError("a json resource is changed by patch or set")
         await self._append(_encoded(data))
 
-    async def replace(self, data: str | bytes) -> None:
+    async def patch(self, operations: Sequence[Mapping[str, Any]]) -> None:
+        """Changes the document of a json resource: all of the operations, or none (SR-2.3).
+
+        They are those of RFC 6902, and `{"op": "append", "path": P, "value": S}` for a string that grows (SR-2.5).
+
+        Raises:
+            ResourceSealed: the resource is sealed.
+            DeltaError: it is no patch, or one that cannot be applied; the document is as it was.
+            LimitExceeded: `json_bytes`, `json_depth` or `patch_ops`; the document is as it was.
+        """
+        if self.kind != "json":
+            raise DeltaError(f"a {self.kind} resource takes no patches")
+        self._head = await self._store.append(self.uri, encode_given(operations))
+
+    async def set(self, value: JsonValue) -> None:
+        """Makes the document of a json resource equal to `value`, by a patch that is found by comparing the two.
+
+        To state the operations with `patch` is cheaper, and says more.
+
+        Raises: as `patch`; RevisionConflict where another producer changes the document meanwhile.
+        """
+        reading = await self._store.read(self.uri)
+        before = json.loads(b"".join(reading.step.slices())) if isinstance(reading.step, Snapshot) else None
+        patch = encode_json(difference(before, value))
+        self._head = await self._store.append(self.uri, patch, expected_revision=reading.step.stop.revision)
+
+    async def replace(self, content: str | bytes | JsonValue) -> None:
         """Puts other content in place of all there is: readers get a new snapshot, never a delta (SR-2.4).
 
-        Raises: as `append`; DeltaError also where bytes for a text are not UTF-8.
+        For json `content` is a value, else text or bytes.
+
+        Raises: as `append` or `patch`; DeltaError also where bytes for a text are not UTF-8.
         """
-        self._head = await self._store.replace(self.uri, _encoded(data))
+        data = encode_given(content) if self.kind == "json" else _encoded(content)
+        self._head = await self._store.replace(self.uri, data)
         self._decoder = Utf8Decoder()
 
     async def seal(self, state: Seal = "complete") -> None:
@@ -88,7 +122,7 @@ class Resource:
         await self._append(b"", seal=state)
 
     async def _append(self, data: bytes, *, seal: Seal | None = None) -> None:
-        if self.kind == "blob" or (seal is None and data.isascii() and not self._decoder.holds_back):
+        if self.kind != "text" or (seal is None and data.isascii() and not self._decoder.holds_back):
             self._head = await self._store.append(self.uri, data, seal=seal)
             return
         # A copy, so that a refused append changes nothing: what is held back stays held back.
@@ -115,21 +149,26 @@ class Server:
         uri: str,
         *,
         kind: Kind = "text",
+        value: JsonValue = None,
         name: str | None = None,
         mime_type: str | None = None,
         title: str | None = None,
         description: str | None = None,
         audience: Collection[Audience] = (),
     ) -> Resource:
-        """Makes an empty resource and gives the hold on it; its content is text or, with `kind="blob"`, bytes.
+        """Makes an empty resource and gives the hold on it; its content is text, or what `kind` says.
 
-        `audience` says for whom it is meant, `user`, `assistant` or both.
+        A json resource begins with the document `value`. `audience` says for whom it is meant: `user`, `assistant`
+        or both.
 
         Raises:
             ResourceExists: the URI is taken.
             UriInvalid: it is no absolute URI.
-            LimitExceeded: one resource too many.
+            DeltaError: `value` is no JSON value, or the resource is not json.
+            LimitExceeded: one resource too many, or a document too large.
         """
+        if value is not None and kind != "json":
+            raise DeltaError(f"a {kind} resource begins empty; append to it")
         what = Description(
             uri=uri,
             name=name or uri,
@@ -139,10 +178,11 @@ class Server:
             description=description,
             audience=tuple(audience),
         )
-        return Resource(what, self.store, await self.store.create(what))
+        content = encode_given(value) if kind == "json" else b""
+        return Resource(what, self.store, await self.store.create(what, content))
 
     def asgi(self, *, allowed_hosts: Collection[str] = (), upload: bool = False) -> Router:
-        """Gives the ASGI app: MCP at `/mcp` and, with `upload`, appends by anyone who gets here at `/upload`.
+        """Gives the ASGI app: MCP at `/mcp` and, with `upload`, writes by anyone who gets here at `/upload`.
 
         `allowed_hosts` are the names, beside localhost and addresses, by which clients call this server.
         """
@@ -158,7 +198,7 @@ class Server:
         routes = [Route(MCP_PATH, HttpEndpoint(dispatcher, self.limits, guard))]
         if upload:
             uploads = Upload(self.store, self.limits, guard)
-            routes.append(Route(UPLOAD_PATH, uploads, methods=["POST"]))
+            routes.append(Route(UPLOAD_PATH, uploads, methods=["POST", "PUT"]))
         # A bare router: the middleware of a Starlette app costs every message of every stream two calls.
         return Router(routes)
 

@@ -15,8 +15,23 @@ class Limits:
     append_bytes: int = 16 * 1024 * 1024
     """One append. A producer with more makes several."""
 
+    json_bytes: int = 4 * 1024 * 1024
+    """One json document. A reader that joins gets it whole, so what is larger belongs in several resources."""
+
+    json_depth: int = 128
+    """Arrays and objects in one another. Below what the parsers of every language take."""
+
+    patch_ops: int = 1_000
+    """Operations in one patch. It is made in one piece, and others wait for that long."""
+
     read_bytes: int = 16 * 1024 * 1024
     """The most that `maxBytes` can ask for; a read without `maxBytes` gives everything."""
+
+    history_bytes: int | None = None
+    """Deltas kept of one resource, in bytes; None keeps all. Older cursors are `expired`; the content stays."""
+
+    history_s: float | None = None
+    """Seconds for which a cursor is good at least; None is for as long as the resource is there."""
 
     wait_ms: int = 30_000
     """The longest that `waitMs` holds an answer. Under the 60 s after which proxies cut a quiet request."""
@@ -32,6 +47,13 @@ class Limits:
 
     subscription_uris: int = 1_000
     """URIs that one subscription watches."""
+
+    sessions: int = 10_000
+    """Sessions of the older era over HTTP, each with up to `subscription_uris`. One more ends the longest
+    unused that has no stream; it is refused where each has one."""
+
+    session_idle_s: float = 3_600.0
+    """Seconds after which a session ends that has no open stream and asks for nothing; its client begins anew."""
 
     page_entries: int = 100
     """Entries in one page of a list."""

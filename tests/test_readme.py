@@ -44,6 +44,24 @@ def test_the_server_and_the_follower_work_together(free_port: int, tmp_path: Pat
     assert follower.stdout == b"compiling\nlinking\ntesting\n"
 
 
+def test_the_document_is_followed_as_it_changes(tmp_path: Path) -> None:
+    (tmp_path / "document.py").write_text(program("document.py"))
+
+    done = subprocess.run(
+        [sys.executable, tmp_path / "document.py"],
+        capture_output=True,
+        timeout=TIMEOUT_S,
+        check=True,
+        env=environment(),
+        text=True,
+    )
+
+    first, *_, last = done.stdout.splitlines()
+    assert first == "None {'text': '', 'steps': []}"
+    assert last.endswith("{'text': 'Reading the log. ', 'steps': [{'name': 'read', 'done': False}]}")
+    assert done.stderr == ""
+
+
 @pytest.mark.parametrize("line", [line for line in command_lines() if line.startswith("streamres")])
 def test_each_command_line_does_what_it_says(line: str) -> None:
     with live("run", "--port", "0", "--linger", "60", "--", "echo", "from make test") as served:
@@ -56,7 +74,8 @@ def test_each_command_line_does_what_it_says(line: str) -> None:
         done = streamres(*args)
 
     assert done.returncode == 0, done.stderr.decode()
-    assert b"built" in done.stdout or b"from make test" in done.stdout or b"run://" in done.stdout
+    shown = (b"built", b"from make test", b"run://", b"SR-5.5.a")
+    assert any(words in done.stdout for words in shown)
 
 
 def test_the_pipe_into_push_ends_in_the_resource() -> None:

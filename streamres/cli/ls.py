@@ -24,7 +24,7 @@ def ls(url: str) -> int:
         for listed in resources:
             print(*_cells(listed), sep="\t")
         return 0
-    table = Table("URI", "state", "bytes", "revision", box=None, pad_edge=False)
+    table = Table("URI", "kind", "state", "bytes", "revision", box=None, pad_edge=False)
     for listed in resources:
         table.add_row(*_cells(listed))
     Console().print(table)
@@ -36,7 +36,7 @@ async def _list(url: str) -> list[Listed]:
         return await client.list()
 
 
-def _cells(listed: Listed) -> tuple[str, str, str, str]:
+def _cells(listed: Listed) -> tuple[str, ...]:
     size = "" if listed.size is None else str(listed.size)
     revision = "" if listed.revision is None else str(listed.revision)
-    return listed.uri, listed.state or "", size, revision
+    return listed.uri, listed.kind or "", listed.state or "", size, revision

@@ -13,6 +13,7 @@ from streamres.cli import words
 from streamres.client import Client
 from streamres.client.follow import PAGE_BYTES
 from streamres.errors import ConnectionLost, StreamresError
+from streamres.model.json_value import encode_json
 
 if TYPE_CHECKING:
     from streamres.model import Update
@@ -97,16 +98,30 @@ class _Printer:
 
     def __init__(self) -> None:
         self.cursor: str | None = None
+        self._document_known = False
 
     def write(self, update: Update, data: bytes | None = None) -> None:
-        if update.reset is not None:
+        if update.reset is not None and update.kind != "json":
             words.say(f"the log is another one now ({update.reset}); it follows from its beginning")
         out = sys.stdout.buffer
-        out.write(update.data if data is None else data)
+        out.write(self._shown(update) if data is None else data)
         out.flush()
         self.cursor = update.cursor
         if update.state == "aborted" and not update.more:
             words.say("the log ends here: its producer was cut off (aborted)")
+
+    def _shown(self, update: Update) -> bytes:
+        """What an update is on standard output: the content as it is, or a document on a line of its own."""
+        if update.kind != "json":
+            return update.data
+        if update.patch == []:
+            return b""
+        self._document_known |= update.patch is None
+        if not self._document_known:
+            raise StreamresError(
+                "the document at that cursor is not known here; tail a json resource without --since"
+            )
+        return encode_json(update.value) + b"\n"
 
 
 async def _newest(client: Client, *, wait: bool) -> str:
@@ -132,11 +147,13 @@ async def _newest(client: Client, *, wait: bool) -> str:
             await anyio.sleep(1)
 
 
-async def _write_last(client: Client, printer: _Printer, uri: str, last: int) -> str:
-    """Writes the last lines and gives the cursor behind them."""
+async def _write_last(client: Client, printer: _Printer, uri: str, last: int) -> str | None:
+    """Writes the last lines and gives the cursor behind them; a document has none, and is the caller's."""
     wanted = last * _BYTES_A_LINE
     while True:
         update = await client.read(uri, tail_bytes=wanted)
+        if update.kind == "json":
+            return None
         lines = update.data.split(b"\n")
         ended = lines[-1] == b""
         count = len(lines) - ended

@@ -12,12 +12,17 @@ import httpx2
 import orjson
 
 from streamres.client.wire import rpc_error
-from streamres.errors import ConnectionLost, ProtocolError, TransportError
+from streamres.errors import ConnectionLost, DeltaError, LimitExceeded, ProtocolError, TransportError
+from streamres.model.json_value import parse_json
+from streamres.model.reassembler import READER
 from streamres.protocol import words
 from streamres.protocol.envelope import encode_header
+from streamres.protocol.error_codes import UNSUPPORTED_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
+
+    from streamres.model.json_value import JsonValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +50,9 @@ class Timeouts:
 RETRYABLE_STATUS: Final = frozenset({408, 429, 500, 502, 503, 504})
 """HTTP statuses after which the same request may be answered."""
 
+_LEVELS: Final = 8
+"""At least those of a message around the value of an operation in its patch."""
+
 
 class Connection:
     """One server. Requests can overlap; each stands alone."""
@@ -58,7 +66,9 @@ class Connection:
         self._meta = {
             words.VERSION_META: words.VERSION,
             words.CLIENT_INFO_META: {"name": "streamres", "version": version("streamres")},
-            words.CAPABILITIES_META: {"extensions": {words.EXTENSION: {"binding": "fields"}}},
+            words.CAPABILITIES_META: {
+                "extensions": {words.EXTENSION: {"binding": "fields", "patchOps": ["append"]}}
+            },
         }
 
     async def close(self) -> None:
@@ -105,19 +115,23 @@ class Connection:
         }
         if (named_by := words.NAMED_BY.get(method)) is not None:
             headers[words.NAME_HEADER] = encode_header(str(params[named_by]))
-        message = {
-            "jsonrpc": "2.0",
-            "id": next(self._ids),
-            "method": method,
-            "params": {**params, "_meta": self._meta},
-        }
         try:
-            async with self._http.stream(
-                "POST", self.url, content=orjson.dumps(message), headers=headers, timeout=timeout
-            ) as response:
-                if response.status_code in RETRYABLE_STATUS:
-                    raise ConnectionLost(f"{self.url} answers with HTTP status {response.status_code}")
-                yield response
+            for tries_left in (1, 0):
+                message = {
+                    "jsonrpc": "2.0",
+                    "id": next(self._ids),
+                    "method": method,
+                    "params": {**params, "_meta": self._meta},
+                }
+                async with self._http.stream(
+                    "POST", self.url, content=orjson.dumps(message), headers=headers, timeout=timeout
+                ) as response:
+                    if response.status_code in RETRYABLE_STATUS:
+                        raise ConnectionLost(f"{self.url} answers with HTTP status {response.status_code}")
+                    if tries_left and await _serves_version_after_all(response):
+                        continue
+                    yield response
+                    return
         except httpx2.TransportError as exc:
             raise lost(self.url, exc) from exc
         except httpx2.HTTPError as exc:
@@ -154,6 +168,17 @@ def _is_stream(response: httpx2.Response) -> bool:
     return response.headers.get("content-type", "").partition(";")[0].strip().lower() == "text/event-stream"
 
 
+async def _serves_version_after_all(response: httpx2.Response) -> bool:
+    """Whether it refuses our version and yet names it, as one of two replicas may do in an upgrade."""
+    if response.status_code != httpx2.codes.BAD_REQUEST or _is_stream(response):
+        return False
+    match _message(await response.aread(), response.status_code):
+        case {"error": {"code": code, "data": {"supported": [*supported]}}}:
+            return code == UNSUPPORTED_VERSION and words.VERSION in supported
+        case _:
+            return False
+
+
 async def _to_the_end(response: httpx2.Response, params: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
     async for message in _messages(response):
         if "result" in message or "error" in message:
@@ -170,13 +195,19 @@ async def _messages(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
 
 
 def _message(data: bytes | str, status: int) -> dict[str, Any]:
+    data = data if isinstance(data, bytes) else data.encode("utf-8")
     try:
-        message = orjson.loads(data)
-    except orjson.JSONDecodeError as exc:
-        raise ProtocolError(f"the server's answer is not MCP (HTTP status {status})") from exc
+        # Where there may be a patch, by a parser that keeps every number and refuses what it cannot keep.
+        message = _with_patch(data) if b'"patch"' in data else orjson.loads(data)
+    except (ValueError, DeltaError, LimitExceeded) as exc:
+        raise ProtocolError(f"the server's answer is not MCP (HTTP status {status}): {exc}") from exc
     if not isinstance(message, dict):
         raise ProtocolError("the server's answer is not a JSON-RPC message")
     return message
+
+
+def _with_patch(data: bytes) -> JsonValue:
+    return parse_json(data, max_depth=READER.json_depth, around=_LEVELS)
 
 
 def _result(message: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:

@@ -87,7 +87,7 @@ async def _take(
         return
     outcome = "gap" if event.update is None else reader.delta(event.update)
     if outcome == "applied" and event.update is not None:
-        yield event.update
+        yield reader.with_value(event.update)
     elif outcome == "gap" and event.cursor != reader.cursor:
         async for update in _catch_up(client, reader, None, pages):
             yield update
@@ -107,7 +107,7 @@ async def _catch_up(
         else:
             match reader.delta(page):
                 case "applied":
-                    yield page
+                    yield reader.with_value(page)
                 case "gap":
                     raise ProtocolError(f"asked since {before!r}, the server gave a delta from {page.since!r}")
         if not page.more:

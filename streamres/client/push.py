@@ -13,8 +13,10 @@ from streamres.client.connection import RETRYABLE_STATUS, Timeouts, endpoint, lo
 from streamres.client.wire import rpc_error
 from streamres.errors import ConnectionLost, ProtocolError
 from streamres.model import Utf8Decoder
+from streamres.model.json_value import encode_given
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
 
     from streamres.client.backoff import FaultHook
@@ -54,12 +56,18 @@ class Producer:
     async def append(self, data: bytes) -> None:
         """Adds bytes, and tries until they are there. Of a text, a code point cut at the end waits for the rest.
 
+        To json, the bytes are one patch in JSON.
+
         Raises:
             RpcError: the server refuses it: the resource is sealed, say.
             ProtocolError: whatever answers there takes no uploads.
         """
-        if whole := data if self.kind == "blob" else self._decoder.decode(data):
+        if whole := self._decoder.decode(data) if self.kind == "text" else data:
             await self._send(whole, None)
+
+    async def patch(self, operations: Sequence[Mapping[str, Any]]) -> None:
+        """Changes the document of a json resource: all of the operations, or none; raises as `append` (SR-2.3)."""
+        await self._send(encode_given(operations), None)
 
     async def seal(self, state: Seal = "complete") -> None:
         """Says that nothing follows; raises as `append`."""

@@ -6,8 +6,19 @@ from base64 import b64decode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from streamres.errors import CursorInvalid, ProtocolError, ResourceNotFound, RpcError, StreamresError
+from streamres.errors import (
+    CursorInvalid,
+    DeltaError,
+    LimitExceeded,
+    ProtocolError,
+    ResourceNotFound,
+    RpcError,
+    StreamresError,
+)
 from streamres.model import Update
+from streamres.model.json_value import parse_json
+from streamres.model.patch import operations_of
+from streamres.model.reassembler import READER
 from streamres.protocol.error_codes import INVALID_PARAMS
 
 if TYPE_CHECKING:
@@ -20,12 +31,13 @@ _LEGACY_NOT_FOUND = -32002
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """A resource in a server's list; `state` and `revision` are None where it is not a streamable one."""
+    """A resource in a server's list; `kind`, `state` and `revision` are None where it is not a streamable one."""
 
     uri: str
     name: str
     mime_type: str | None = None
     size: int | None = None
+    kind: str | None = None
     state: State | None = None
     revision: int | None = None
 
@@ -62,7 +74,7 @@ def read_update(uri: str, result: Mapping[str, Any]) -> Update:
             raise ProtocolError(f"the server gave no cursor for {uri!r}: it does not offer streamable resources")
         (item,) = result["contents"]
         return Update(
-            **_content("blob" if "blob" in item else "text", item),
+            **_snapshot(result, item),
             cursor=_text(result["cursor"]),
             revision=int(result["revision"]),
             state=_state(result["state"]),
@@ -71,7 +83,7 @@ def read_update(uri: str, result: Mapping[str, Any]) -> Update:
             digest=result.get("digest"),
             more=bool(result.get("more", False)),
         )
-    except (KeyError, TypeError, ValueError) as exc:
+    except (KeyError, TypeError, ValueError, DeltaError, LimitExceeded) as exc:
         raise ProtocolError(f"the answer for {uri!r} is malformed: {exc!r}") from exc
 
 
@@ -92,7 +104,7 @@ def updated(params: Mapping[str, Any]) -> Updated:
             state=_state(params["state"]),
             update=_delta(params, params["delta"]) if "delta" in params else None,
         )
-    except (KeyError, TypeError, ValueError) as exc:
+    except (KeyError, TypeError, ValueError, DeltaError, LimitExceeded) as exc:
         raise ProtocolError(f"a notification is malformed: {exc!r}") from exc
 
 
@@ -129,6 +141,7 @@ def _listed(entry: Mapping[str, Any]) -> Listed:
             name=_text(entry["name"]),
             mime_type=entry.get("mimeType"),
             size=entry.get("size"),
+            kind=stream.get("kind"),
             state=_state(stream["state"]) if "state" in stream else None,
             revision=stream.get("revision"),
         )
@@ -161,6 +174,12 @@ def _delta(members: Mapping[str, Any], delta: Mapping[str, Any]) -> Update:
     )
 
 
+def _snapshot(result: Mapping[str, Any], item: Mapping[str, Any]) -> dict[str, Any]:
+    if result.get("kind") != "json":
+        return _content("blob" if "blob" in item else "text", item)
+    return {"kind": "json", "value": parse_json(_text(item["text"]).encode("utf-8"), max_depth=READER.json_depth)}
+
+
 def _content(kind: object, holder: Mapping[str, Any]) -> dict[str, Any]:
     """The members of an `Update` that hold its content."""
     match kind:
@@ -168,6 +187,8 @@ def _content(kind: object, holder: Mapping[str, Any]) -> dict[str, Any]:
             return {"text": _text(holder["text"])}
         case "blob":
             return {"kind": "blob", "blob": b64decode(_text(holder["blob"]), validate=True)}
+        case "json":
+            return {"kind": "json", "patch": operations_of(holder["patch"], READER)}
         case _:
             raise ValueError(f"content of kind {kind!r}")
 

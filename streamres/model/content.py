@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from hashlib import sha256
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, get_args
 
 from streamres.errors import DeltaError
+from streamres.model.digest import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Kind = Literal["text", "blob"]
+Kind = Literal["text", "blob", "json"]
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 BLOCK_BYTES: Final = 64 * 1024
 """Small appends are gathered into blocks of this size; it is also the longest slice of a walk."""
@@ -26,7 +30,7 @@ _MAX_CODE_POINT_BYTES: Final = 4
 class BlobContent:
     """The bytes of one epoch of a blob; a read can begin and end anywhere."""
 
-    __slots__ = ("_blocks", "_ends", "_tail", "length")
+    __slots__ = ("_blocks", "_ends", "_hash", "_tail", "length")
 
     kind: ClassVar[Kind] = "blob"
 
@@ -34,11 +38,18 @@ class BlobContent:
         self._blocks: list[bytes] = []
         self._ends = array("Q")
         self._tail = bytearray()
+        self._hash = sha256()
         self.length = 0
         """Bytes in all."""
 
     def append(self, data: bytes) -> None:
-        """Adds `data` at the end; a large piece is kept as it is, without a copy."""
+        """Adds `data` at the end; a large piece is kept as it is, without a copy.
+
+        Raises:
+            DeltaError: for a text, `data` is not UTF-8 of whole code points (M5); nothing has changed.
+        """
+        self._check(data)
+        self._hash.update(data)
         if len(data) >= BLOCK_BYTES:
             self._close_tail()
             self._add_block(data)
@@ -47,6 +58,16 @@ class BlobContent:
             if len(self._tail) >= BLOCK_BYTES:
                 self._close_tail()
         self.length += len(data)
+
+    def replaced(self, data: bytes) -> Self:
+        """Gives other content of the same kind, which begins with `data`; raises as `append`."""
+        content = type(self)()
+        content.append(data)
+        return content
+
+    def digest(self) -> str:
+        """Gives the digest of all the content (SR-3.4)."""
+        return digest_of(self._hash)
 
     def slices(self, begin: int, end: int) -> Iterator[bytes]:
         """Walks the bytes from `begin` to `end` in slices of at most `BLOCK_BYTES` that end at boundaries.
@@ -61,12 +82,8 @@ class BlobContent:
             yield piece
 
     @staticmethod
-    def check(data: bytes) -> None:
-        """Refuses what cannot be appended; bytes always can.
-
-        Raises:
-            DeltaError: for a text, `data` is not UTF-8 of whole code points (M5).
-        """
+    def _check(data: bytes) -> None:
+        """Refuses what cannot be appended; bytes always can."""
 
     def is_boundary(self, offset: int) -> bool:  # noqa: ARG002
         """Says whether a read can begin or end at `offset`."""
@@ -120,8 +137,7 @@ class TextContent(BlobContent):
     kind: ClassVar[Kind] = "text"
 
     @staticmethod
-    def check(data: bytes) -> None:
-        """Refuses what is not whole code points; see `BlobContent.check`."""
+    def _check(data: bytes) -> None:
         if data.isascii():
             return
         try:
@@ -142,7 +158,3 @@ class TextContent(BlobContent):
         while not self.is_boundary(offset):
             offset += 1
         return offset
-
-
-CONTENTS: Final[dict[Kind, type[BlobContent]]] = {"text": TextContent, "blob": BlobContent}
-"""How each kind of content is kept."""

@@ -1,7 +1,7 @@
-"""The two answers that a history gives: a delta between two positions, or a snapshot at one.
+"""The answers that a history gives: a delta between two positions, or a snapshot at one.
 
-Both are views of the one copy of the content: making, merging and keeping them costs nothing, and what they
-show stays the same while the content grows (SR-3.1).
+Those of text and bytes are views of the one copy of the content: making, merging and keeping them costs nothing.
+What any of them shows stays the same while the resource changes (SR-3.1).
 """
 
 from __future__ import annotations
@@ -52,25 +52,43 @@ class Append:
 
 
 @dataclass(slots=True, kw_only=True)
+class Patch:
+    """What was changed in a document between two positions of one epoch: `operations` is RFC 6902 in JSON."""
+
+    start: Position
+    stop: Position
+    operations: bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes of the patch."""
+        return len(self.operations)
+
+
+Delta = Append | Patch
+
+
+@dataclass(slots=True, kw_only=True)
 class Snapshot:
-    """The content at a position, from the byte `begin` on."""
+    """The content at a position, or the JSON of the document there, in bytes from `begin` to `end`."""
 
     stop: Position
     content: BlobContent
     begin: int = 0
+    end: int
 
     @property
     def size(self) -> int:
         """Bytes of content."""
-        return self.stop.length - self.begin
+        return self.end - self.begin
 
     def slices(self) -> Iterator[bytes]:
-        """Walks the bytes in slices; of a text, in whole code points."""
-        return self.content.slices(self.begin, self.stop.length)
+        """Walks the bytes in slices; of a text or document, in whole code points."""
+        return self.content.slices(self.begin, self.end)
 
 
 def fold(snapshot: Snapshot, deltas: Iterable[Append]) -> bytes:
-    """Gives the content that follows from a snapshot and the deltas after it (SR-3.2).
+    """Gives the text or bytes that follow from a snapshot and the deltas after it (SR-3.2).
 
     Raises:
         DeltaError: a delta does not start where what came before it stops.

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 Audience = Literal["user", "assistant"]
 
-MIME_TYPES: Final[dict[Kind, str]] = {"text": "text/plain", "blob": "application/octet-stream"}
+MIME_TYPES: Final[dict[Kind, str]] = {
+    "text": "text/plain",
+    "blob": "application/octet-stream",
+    "json": "application/json",
+}
 """What a resource of each kind is taken for unless its producer says more."""
 
 MAX_URI_CHARS: Final = 2_048

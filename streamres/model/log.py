@@ -6,16 +6,16 @@ Pure: epochs come from outside, nothing waits, nothing is told to anyone. Every 
 from __future__ import annotations
 
 from array import array
-from base64 import b64encode
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import TYPE_CHECKING, Literal, get_args
 
 from streamres.errors import DeltaError, ResourceSealed, RevisionConflict
-from streamres.model.content import CONTENTS
+from streamres.limits import Limits
+from streamres.model.content import BlobContent, TextContent
 from streamres.model.cursor import Position
-from streamres.model.delta import Append, Snapshot
+from streamres.model.delta import Append, Delta, Snapshot
+from streamres.model.json_content import JsonContent
 from streamres.model.producer import AppendNumber, Producers
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 State = Literal["open", "complete", "aborted"]
 Seal = Literal["complete", "aborted"]
-Reset = Literal["expired", "epoch", "ahead"]
+Reset = Literal["expired", "epoch", "ahead", "smaller"]
 
 SEALS: tuple[Seal, ...] = get_args(Seal)
 
@@ -41,7 +41,7 @@ class Head:
 class Reading:
     """The answer to a read. State and digest are those at the end of `step`: an earlier position is still open."""
 
-    step: Append | Snapshot
+    step: Delta | Snapshot
     state: State
     digest: str | None
     reset: Reset | None = None
@@ -49,19 +49,27 @@ class Reading:
 
 
 class ResourceLog:
-    """The history of one resource, text or blob, from its creation to its seal.
+    """The history of one resource from its creation to its seal.
 
-    Revision 0 is the empty content; each commit that changes something adds one (M1).
+    Revision 0 is the first content: empty, or `content`; of json, `null` or the document whose JSON that is. Each
+    commit that changes something adds one (M1).
+
+    Raises: as `replace`.
     """
 
-    def __init__(self, uri: str, *, epoch: int, kind: Kind = "text", max_producers: int = 1_000) -> None:
+    def __init__(
+        self, uri: str, *, epoch: int, kind: Kind = "text", content: bytes = b"", limits: Limits | None = None
+    ) -> None:
         self.uri = uri
-        self._content = CONTENTS[kind]()
-        self._hash = sha256()
+        self._limits = limits = limits or Limits()
+        self._content = _content_of(kind, limits)
+        if content:
+            self._content = self._content.replaced(content)
         self._floor = 0
-        self._ends = array("Q", [0])  # length at each revision from the floor on
-        self._producers: Producers[Head] = Producers(max_producers=max_producers)
-        self.head = Head(position=Position(epoch, 0, 0))
+        length = self._content.length
+        self._ends = array("Q", [length])  # length at each revision from the floor on
+        self._producers: Producers[Head] = Producers(max_producers=limits.producers)
+        self.head = Head(position=Position(epoch, 0, length))
 
     @property
     def floor(self) -> Position:
@@ -76,12 +84,12 @@ class ResourceLog:
         number: AppendNumber | None = None,
         expected_revision: int | None = None,
     ) -> Head:
-        """Appends, seals, or both in one step, and gives the new head.
+        """Appends, seals, or both in one step, and gives the new head; to json, `data` is a patch.
 
         Nothing to append and nothing to seal is no revision. To seal again the same way changes nothing (M6).
 
         Raises:
-            DeltaError: for a text, `data` is not UTF-8 of whole code points (M5).
+            DeltaError: for a text, `data` is not UTF-8 of whole code points (M5); for json, no patch that applies.
             ResourceSealed: there is a seal, and this is neither it nor a numbered repeat.
             RevisionConflict: `expected_revision` is not the head's.
             ProducerConflict, ProducerGap, ProducerFenced, LimitExceeded: see `Producers.repeated`.
@@ -97,36 +105,34 @@ class ResourceLog:
             if not data and seal == head.state:
                 return head
             raise ResourceSealed(self.uri, head.state)
-        self._content.check(data)
-        if data or seal:
-            self._content.append(data)
-            self._hash.update(data)
+        self._content.append(data)
+        if self._content.length > head.position.length or seal:
             self._ends.append(self._content.length)
             position = Position(head.position.epoch, head.position.revision + 1, self._content.length)
-            digest = f"sha-256=:{b64encode(self._hash.digest()).decode()}:" if seal else None
+            digest = self._content.digest() if seal else None
             self.head = Head(position=position, state=seal or "open", digest=digest)
+            if isinstance(self._content, JsonContent):
+                # A reader that is further behind than a document can be large is better off with the document.
+                self.compact_to(self._limits.json_bytes)
         if number is not None:
             self._producers.record(number, parts, self.head)
         return self.head
 
     def replace(self, data: bytes, *, epoch: int) -> Head:
-        """Starts a new epoch with other content (SR-2.4); producers' numbers go on.
+        """Starts a new epoch with other content (SR-2.4), of json a document in JSON; producers' numbers go on.
 
         Raises:
-            DeltaError: for a text, `data` is not UTF-8 of whole code points; or the epoch is the old one.
+            DeltaError: `data` is not content of the kind, or the epoch is the old one.
             ResourceSealed: nothing follows a seal.
         """
         if self.head.state != "open":
             raise ResourceSealed(self.uri, self.head.state)
         if epoch == self.head.position.epoch:
             raise DeltaError("replaced content needs an epoch of its own")
-        self._content.check(data)
-        self._content = type(self._content)()
-        self._content.append(data)
-        self._hash = sha256(data)
+        self._content = self._content.replaced(data)
         self._floor = 0
-        self._ends = array("Q", [len(data)])
-        self.head = Head(position=Position(epoch, 0, len(data)))
+        self._ends = array("Q", [self._content.length])
+        self.head = Head(position=Position(epoch, 0, self._content.length))
         return self.head
 
     def compact(self, floor: int) -> None:
@@ -135,36 +141,71 @@ class ResourceLog:
         if floor > self._floor:
             self._ends = self._ends[floor - self._floor :]
             self._floor = floor
+            if isinstance(self._content, JsonContent):
+                self._content.forget(self._ends[0])
+
+    def compact_to(self, history_bytes: int) -> None:
+        """Forgets the oldest revisions, so that about `history_bytes` of deltas stay: a quarter more at most.
+
+        What is forgotten is forgotten in strides, since each costs a walk over the revisions.
+        """
+        length = self._content.length
+        if length - self._ends[0] > history_bytes + history_bytes // 4:
+            self.compact(self._floor + bisect_left(self._ends, length - history_bytes))
 
     def read(
-        self, since: Position | None = None, *, max_bytes: int | None = None, tail_bytes: int | None = None
+        self,
+        since: Position | None = None,
+        *,
+        max_bytes: int | None = None,
+        tail_bytes: int | None = None,
+        append_op: bool = True,
     ) -> Reading:
-        """Gives the delta after `since`, or a snapshot where there is none to give (SR-5.1 to SR-5.8).
+        """Gives the delta after `since`, or a snapshot where there is none to give (SR-5.1 to SR-5.10).
 
-        `max_bytes` bounds the content, though one byte or code point is always given; `tail_bytes` starts a
-        snapshot late.
+        `max_bytes` bounds the content, though one byte, code point or patch is always given, and a document always
+        whole; `tail_bytes` starts the snapshot of a text or blob late. Without `append_op` a patch is of RFC 6902
+        alone.
         """
         reset = None if since is None else self._refusal(since)
+        content, head = self._content, self.head.position
+        if isinstance(content, JsonContent):
+            if since is not None and reset is None:
+                stop = self._patch_stop(since.length, max_bytes)
+                if (patch := content.delta(since, stop, head, append_op=append_op)) is not None:
+                    return self._reading(patch, None)
+                reset = "smaller"
+            return self._reading(content.snapshot(head), reset)
         if since is not None and reset is None:
-            stop = self._stop(since.length, max_bytes)
-            return self._reading(Append(start=since, stop=stop, content=self._content), None)
+            stop = self._stop(content, since.length, max_bytes)
+            return self._reading(Append(start=since, stop=stop, content=content), None)
         begin = 0
-        if tail_bytes is not None and since is None and tail_bytes < self._content.length:
-            begin = self._content.line_start(self._content.length - tail_bytes)
-        stop = self._stop(begin, max_bytes)
-        return self._reading(Snapshot(stop=stop, content=self._content, begin=begin), reset)
+        if tail_bytes is not None and since is None and tail_bytes < content.length:
+            begin = content.line_start(content.length - tail_bytes)
+        stop = self._stop(content, begin, max_bytes)
+        return self._reading(Snapshot(stop=stop, content=content, begin=begin, end=stop.length), reset)
 
-    def _reading(self, step: Append | Snapshot, reset: Reset | None) -> Reading:
+    def _reading(self, step: Delta | Snapshot, reset: Reset | None) -> Reading:
         if step.stop is self.head.position:
             return Reading(step=step, state=self.head.state, digest=self.head.digest, reset=reset)
         return Reading(step=step, state="open", digest=None, reset=reset, more=True)
 
-    def _stop(self, begin: int, max_bytes: int | None) -> Position:
+    def _patch_stop(self, begin: int, max_bytes: int | None) -> Position:
+        """Where a read of patches from `begin` ends: at the end of a revision (SR-5.7)."""
+        head = self.head.position
+        # Kept, each operation has a comma after it; sent, they have brackets around them: one byte more in all.
+        if max_bytes is None or begin == head.length or begin + max_bytes > head.length:
+            return head
+        index = max(bisect_right(self._ends, begin + max_bytes - 1) - 1, bisect_right(self._ends, begin))
+        length = self._ends[index]
+        return head if length == head.length else Position(head.epoch, self._floor + index, length)
+
+    def _stop(self, content: BlobContent, begin: int, max_bytes: int | None) -> Position:
         """Where a read from `begin` ends: at the very head, or inside or at the end of an earlier revision."""
         head = self.head.position
         if max_bytes is None or begin + max_bytes >= head.length:
             return head
-        length = self._content.boundary_before(begin + max_bytes, after=begin)
+        length = content.boundary_before(begin + max_bytes, after=begin)
         if length == head.length:
             return head
         return Position(head.epoch, self._floor + bisect_left(self._ends, length), length)
@@ -181,6 +222,18 @@ class ResourceLog:
             return "expired"
         end = self._ends[index]
         begin = self._ends[index - 1] if index else -1
-        if since.length == end or (begin < since.length < end and self._content.is_boundary(since.length)):
+        if since.length == end:
             return None
+        if isinstance(self._content, BlobContent) and begin < since.length < end:
+            return None if self._content.is_boundary(since.length) else "epoch"
         return "epoch"  # a position that this history never had: it belongs to another
+
+
+def _content_of(kind: Kind, limits: Limits) -> BlobContent | JsonContent:
+    match kind:
+        case "text":
+            return TextContent()
+        case "blob":
+            return BlobContent()
+        case "json":
+            return JsonContent(limits)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl
 
-from streamres.errors import InvalidParams
+from streamres.errors import CursorInvalid, InvalidParams
 from streamres.protocol.words import CAPABILITIES_META, EXTENSION, STREAM_META
 
 Binding = Literal["fields", "meta", "uri"]
@@ -33,6 +33,8 @@ class ReadRequest:
     max_bytes: int | None = None
     wait_ms: int = 0
     tail_bytes: int | None = None
+    append_op: bool = False
+    """The reader takes the patch operation `append` (SR-2.5)."""
 
 
 def uri_request(uri: str) -> tuple[str, ReadRequest] | None:
@@ -60,33 +62,44 @@ class StreamFilter:
     deliver: Deliver = "cursor"
 
 
+class Form(NamedTuple):
+    """The form of the answers that a reader gets: the place of the members, and what patches may hold."""
+
+    binding: Binding | None = None
+    append_op: bool = False
+
+
 def read_request(params: dict[str, Any]) -> ReadRequest:
     """Gives what a `resources/read` asks for.
 
     Raises:
-        InvalidParams: a member has the wrong type or is out of range, or two exclude each other.
+        CursorInvalid: `since` is not even a string (SR-5.6).
+        InvalidParams: another member has the wrong type or is out of range, or two exclude each other.
     """
     binding, members = _members(params, params, _READ_MEMBERS)
+    append_op = binding is not None and _append_op(params)
     if not members:
-        return ReadRequest(binding=binding)
-    since = _cursor(members.get("since"))
+        return ReadRequest(binding=binding, append_op=append_op)
+    since = _cursor(members.get("since"), str(params.get("uri")))
     request = ReadRequest(
         binding=binding,
         since=since,
         max_bytes=_count(members, "maxBytes", least=1),
         wait_ms=_count(members, "waitMs", least=0) or 0,
         tail_bytes=_count(members, "tailBytes", least=0),
+        append_op=append_op,
     )
     if since is not None and request.tail_bytes is not None:
         raise InvalidParams("tailBytes is for a read without since")
     return request
 
 
-def listen_request(params: dict[str, Any]) -> tuple[Binding | None, dict[str, StreamFilter]]:
-    """Gives the place and the `resourceStreams` of a `subscriptions/listen` (section 7).
+def listen_request(params: dict[str, Any]) -> tuple[Form, dict[str, StreamFilter]]:
+    """Gives the form of the notifications and the `resourceStreams` of a `subscriptions/listen` (section 7).
 
     Raises:
-        InvalidParams: a member has the wrong type.
+        CursorInvalid: a `since` is not even a string (SR-7.6).
+        InvalidParams: another member has the wrong type.
     """
     notifications = params.get("notifications")
     if not isinstance(notifications, dict):
@@ -95,15 +108,16 @@ def listen_request(params: dict[str, Any]) -> tuple[Binding | None, dict[str, St
     streams = {} if (asked := members.get("resourceStreams")) is None else asked
     if not isinstance(streams, dict):
         raise InvalidParams("resourceStreams maps a URI to an object")
-    return binding, {uri: _stream_filter(wanted) for uri, wanted in streams.items()}
+    form = Form(binding=binding, append_op=binding is not None and _append_op(params))
+    return form, {uri: _stream_filter(uri, wanted) for uri, wanted in streams.items()}
 
 
-def _stream_filter(wanted: object) -> StreamFilter:
+def _stream_filter(uri: str, wanted: object) -> StreamFilter:
     if not isinstance(wanted, dict):
         raise InvalidParams("resourceStreams maps a URI to an object")
     match wanted.get("deliver", "cursor"):
         case "cursor" | "delta" as deliver:
-            return StreamFilter(since=_cursor(wanted.get("since")), deliver=deliver)
+            return StreamFilter(since=_cursor(wanted.get("since"), uri), deliver=deliver)
         case _:
             raise InvalidParams('deliver is "cursor" or "delta"')
 
@@ -123,10 +137,23 @@ def _members(
     return _declared(meta), {}
 
 
-def _declared(meta: dict[str, Any]) -> Binding | None:
-    capabilities = meta.get(CAPABILITIES_META)
+def _settings(meta: object) -> object:
+    """What the client declared for the extension; None if it did not."""
+    capabilities = meta.get(CAPABILITIES_META) if isinstance(meta, dict) else None
     extensions = capabilities.get("extensions") if isinstance(capabilities, dict) else None
-    settings = extensions.get(EXTENSION) if isinstance(extensions, dict) else None
+    return extensions.get(EXTENSION) if isinstance(extensions, dict) else None
+
+
+def _append_op(params: dict[str, Any]) -> bool:
+    settings = _settings(params.get("_meta"))
+    wanted = settings.get("patchOps") if isinstance(settings, dict) else None
+    if wanted is not None and not isinstance(wanted, list):
+        raise InvalidParams(f'the setting "patchOps" of {EXTENSION} is a list of operations')
+    return wanted is not None and "append" in wanted
+
+
+def _declared(meta: dict[str, Any]) -> Binding | None:
+    settings = _settings(meta)
     if settings is None:
         return None
     asked = settings.get("binding", "fields") if isinstance(settings, dict) else None
@@ -142,10 +169,10 @@ def binding_of(params: dict[str, Any]) -> Binding | None:
     return _members(params, {}, frozenset())[0]
 
 
-def _cursor(value: object) -> str | None:
+def _cursor(value: object, uri: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    raise InvalidParams("since is a cursor: a string", reason="invalid_cursor")
+    raise CursorInvalid(uri)
 
 
 def _count(members: dict[str, Any], name: str, *, least: int) -> int | None:

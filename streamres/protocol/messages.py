@@ -6,11 +6,12 @@ has nowhere else, and cut in two there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from streamres.model import Append, encode_cursor
+from streamres.model import Patch, Snapshot, encode_cursor
+from streamres.protocol.text import escaped
 from streamres.protocol.words import (
     ACKNOWLEDGED,
     LIST_CHANGED,
@@ -23,9 +24,11 @@ from streamres.protocol.words import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from streamres.model import Entry, Head, Reading, State
+    from streamres.model import Delta, Entry, Head, Reading, State
     from streamres.protocol.binding import Binding, Deliver
     from streamres.protocol.jsonrpc import RequestId
+
+PATCH_MIME_TYPE: Final = "application/json-patch+json"
 
 _GAP = orjson.Fragment(b"\x00")
 _TEXT_GAP = orjson.Fragment(b'"\x00"')
@@ -89,17 +92,19 @@ class Messages:
                 members["reset"] = reading.reset
             if reading.more:
                 members["more"] = True
-        if isinstance(step, Append):
+        if not isinstance(step, Snapshot):
             members["delta"] = {"from": encode_cursor(step.start, uri), "to": members["cursor"], "kind": kind}
         elif step.begin:
             members["start"] = step.begin
-        if isinstance(step, Append) and binding != "uri":
-            members["delta"][kind] = _TEXT_GAP
+        if binding is not None and isinstance(step, Snapshot) and kind == "json":
+            members["kind"] = kind
+        if not isinstance(step, Snapshot) and binding != "uri":
+            members["delta"] |= {"patch": _GAP} if isinstance(step, Patch) else {kind: _TEXT_GAP}
         else:
             item = {
                 "uri": asked,
-                "mimeType": entry.description.mime_type,
-                kind: _TEXT_GAP,
+                "mimeType": PATCH_MIME_TYPE if isinstance(step, Patch) else entry.description.mime_type,
+                "blob" if kind == "blob" else "text": _TEXT_GAP,
             }
             contents.append(item if binding != "uri" else {**item, "_meta": {STREAM_META: members}})
         # SR-5.9: an open resource or a delta is never cached, nor is a snapshot that a URI could get anew.
@@ -148,14 +153,17 @@ def stream_state(uri: str, head: Head | None, deliver: Deliver) -> dict[str, Any
     return {"cursor": cursor, "revision": head.position.revision, "state": head.state, "deliver": deliver}
 
 
-def list_changed(request_id: RequestId) -> bytes:
-    """Gives the notification that the list of resources is another one."""
-    return _notification(LIST_CHANGED, {"_meta": {SUBSCRIPTION_META: request_id}})
+def list_changed(request_id: RequestId | None) -> bytes:
+    """Gives the notification that the list of resources changed; in a session of the older era without an id."""
+    return _notification(LIST_CHANGED, {} if request_id is None else {"_meta": {SUBSCRIPTION_META: request_id}})
 
 
-def updated(uri: str, members: Mapping[str, Any], binding: Binding | None) -> Halves:
-    """Gives the notification that a resource changed, with a gap for the JSON of the subscription's id (SR-6)."""
-    meta: dict[str, Any] = {SUBSCRIPTION_META: _GAP}
+def updated(uri: str, members: Mapping[str, Any], binding: Binding | None, *, in_session: bool = False) -> Halves:
+    """Gives the notification that a resource changed, with a gap for the JSON of the subscription's id (SR-6).
+
+    In a session of the older era there is no such id, nor a gap: all of the message is before it.
+    """
+    meta: dict[str, Any] = {} if in_session else {SUBSCRIPTION_META: _GAP}
     params: dict[str, Any] = {"_meta": meta, "uri": uri}
     if binding == "meta":
         meta[STREAM_META] = members
@@ -170,18 +178,26 @@ def at_head(uri: str, head: Head) -> dict[str, Any]:
     return _standing(cursor, head.position.revision, head.state, head.digest)
 
 
-def with_delta(uri: str, reading: Reading, step: Append, encoded: bytes) -> dict[str, Any]:
-    """Gives the members of a notification that carries the step; `encoded` is its JSON string without quotes."""
-    kind = step.content.kind
+def with_delta(uri: str, reading: Reading, step: Delta, encoded: bytes) -> dict[str, Any]:
+    """Gives the members of a notification that carries the step; `encoded` is its patch or unquoted string."""
+    payload: dict[str, Any]
+    if isinstance(step, Patch):
+        payload = {"kind": "json", "patch": orjson.Fragment(encoded)}
+    else:
+        payload = {"kind": step.content.kind, step.content.kind: orjson.Fragment(b'"' + encoded + b'"')}
     cursor = encode_cursor(step.stop, uri)
     members = _standing(cursor, step.stop.revision, reading.state, reading.digest)
     members["delta"] = {
         "from": encode_cursor(step.start, uri),
         "to": cursor,
-        "kind": kind,
-        kind: orjson.Fragment(b'"' + encoded + b'"'),
+        **payload,
     }
     return members
+
+
+def encoded_patch(step: Patch, binding: Binding | None) -> bytes:
+    """Gives what fills the gap of a read's result: JSON as it is, or in the binding `uri` inside a string."""
+    return escaped(step.operations) if binding == "uri" else step.operations
 
 
 def _standing(cursor: str, revision: int, state: State, digest: str | None) -> dict[str, Any]:
@@ -200,7 +216,8 @@ def _listed(entry: Entry, binding: Binding | None) -> dict[str, Any]:
         listed["description"] = what.description
     if what.audience:
         listed["annotations"] = {"audience": what.audience}
-    listed["size"] = head.position.length
+    if what.kind != "json":
+        listed["size"] = head.position.length
     stream = {"kind": what.kind, "state": head.state, "revision": head.position.revision}
     if binding == "meta":
         listed["_meta"] = {STREAM_META: {"stream": stream}}

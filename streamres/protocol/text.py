@@ -23,8 +23,8 @@ CACHE_BYTES: Final = 4 * 1024 * 1024
 _ENTRY_BYTES: Final = 512
 """What keeping a piece costs beside its bytes."""
 
-_Key = tuple[str, int, int, int]
-"""URI, epoch and range name the same bytes for ever (SR-3.1), so what is kept is never out of date."""
+_Key = tuple[str, int, int, int, int]
+"""URI, epoch, revision (0 where the range says it all) and range name the same bytes for ever (SR-3.1)."""
 
 
 class TextEncoder:
@@ -39,7 +39,7 @@ class TextEncoder:
         begin = step.begin
         for data in _slices(step):
             end = begin + len(data)
-            key = (uri, step.stop.epoch, begin, end)
+            key = _key(uri, step, begin, end)
             piece = self._kept(key)
             if piece is None:
                 piece = self._keep(key, _encoded(step.content.kind, data))
@@ -48,7 +48,7 @@ class TextEncoder:
 
     def joined(self, uri: str, step: Append | Snapshot) -> bytes:
         """Gives the whole of a small step, encoded."""
-        key = (uri, step.stop.epoch, step.begin, step.stop.length)
+        key = _key(uri, step, step.begin, step.begin + step.size)
         text = self._kept(key)
         if text is None:
             text = self._keep(key, b"".join(_encoded(step.content.kind, data) for data in _slices(step)))
@@ -68,21 +68,32 @@ class TextEncoder:
         return piece
 
 
+def _key(uri: str, step: Append | Snapshot, begin: int, end: int) -> _Key:
+    # Text and bytes only grow in an epoch; a document is another one at each revision.
+    revision = step.stop.revision if step.content.kind == "json" else 0
+    return uri, step.stop.epoch, revision, begin, end
+
+
 def _encoded(kind: Kind, data: bytes) -> bytes:
-    return b64encode(data) if kind == "blob" else orjson.dumps(str(data, "utf-8"))[1:-1]
+    return b64encode(data) if kind == "blob" else escaped(data)
+
+
+def escaped(data: bytes) -> bytes:
+    """Gives UTF-8 as the inside of a JSON string."""
+    return orjson.dumps(str(data, "utf-8"))[1:-1]
 
 
 def _slices(step: Append | Snapshot) -> Iterator[bytes]:
     """The step's slices; of a blob, so that all but the last fill whole groups of base64."""
-    if step.content.kind == "text":
+    if step.content.kind != "blob":
         yield from step.slices()
         return
     rest = b""
     for data in step.slices():
-        grouped = len(rest) + len(data) - (len(rest) + len(data)) % 3
-        piece = rest + data[: grouped - len(rest)]
-        rest = data[grouped - len(rest) :]
-        if piece:
-            yield piece
+        held = rest + data
+        grouped = len(held) - len(held) % 3
+        rest = held[grouped:]
+        if grouped:
+            yield held[:grouped]
     if rest:
         yield rest

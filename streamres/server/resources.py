@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from streamres.errors import InvalidParams, ResourceNotFound
-from streamres.model import decode_cursor
+from streamres.model import Patch, decode_cursor
 from streamres.protocol.binding import binding_of, read_request, uri_request
+from streamres.protocol.messages import encoded_patch
 from streamres.server.outcome import LongReply, Pending, Reply
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _JOINED_BYTES: Final = 256 * 1024
 """Text up to this size is sent in one piece with its message: one system call, and a length known beforehand."""
 
 
-_NOT_A_PAGE: Final = InvalidParams("params.cursor is not the nextCursor of a list", reason="invalid_cursor")
+_NOT_A_PAGE: Final = InvalidParams("params.cursor is not the nextCursor of a list")
 
 
 class Resources:
@@ -109,7 +110,9 @@ class Resources:
 
     async def _read(self, uri: str, asked: ReadRequest, since: Position | None) -> Reading:
         max_bytes = None if asked.max_bytes is None else min(asked.max_bytes, self._limits.read_bytes)
-        return await self._store.read(uri, since, max_bytes=max_bytes, tail_bytes=asked.tail_bytes)
+        return await self._store.read(
+            uri, since, max_bytes=max_bytes, tail_bytes=asked.tail_bytes, append_op=asked.append_op
+        )
 
     def _answer(self, request: Request, entry: Entry, reading: Reading, asked: ReadRequest) -> Reply | LongReply:
         halves = self._messages.read(
@@ -117,6 +120,8 @@ class Resources:
         )
         before, after = halves
         uri, step = entry.description.uri, reading.step
+        if isinstance(step, Patch):
+            return Reply(b"".join((before, encoded_patch(step, asked.binding), after)))
         if step.size <= _JOINED_BYTES:
             return Reply(b"".join((before, self._encoder.joined(uri, step), after)))
         return LongReply(_around(halves, self._encoder.pieces(uri, step)))

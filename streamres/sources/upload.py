@@ -1,8 +1,10 @@
-"""Appends over HTTP, for producers in another process: `POST …/upload?uri=U`, the body is the text.
+"""Appends over HTTP, for producers in another process: `POST …/upload?uri=U`, the body a text, bytes or a patch.
 
 Query parameters, beside `uri`: `seal` (`complete` or `aborted`) seals in the same step; `producer`, `epoch`, `seq`
 number the append, so that it can be sent again (SR-9.1); `revision` demands that the resource is at that revision
-(SR-9.2). A resource that is not there is made, as a text or as what `kind` says. The answer is `{"cursor",
+(SR-9.2). A resource that is not there is made, as a text or as what `kind` says.
+
+`PUT …/upload?uri=U` puts the body in place of all content, for json a document (SR-2.4). The answer is `{"cursor",
 "revision", "state"}`, or `{"error"}` in the form of JSON-RPC.
 """
 
@@ -23,7 +25,7 @@ from streamres.errors import (
     StreamresError,
 )
 from streamres.model import (
-    CONTENTS,
+    KINDS,
     MIME_TYPES,
     SEALS,
     AppendNumber,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from streamres.limits import Limits
+    from streamres.model import Head
     from streamres.store import Store
     from streamres.transport import Guard
 
@@ -53,7 +56,7 @@ class Upload:
         self._guard = guard
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Makes one append and answers where the resource stands after it (ASGI 3)."""
+        """Makes one append or replacement and answers where the resource stands after it (ASGI 3)."""
         headers = dict(scope["headers"])
         refusal = self._guard.refusal(headers.get(b"host"), headers.get(b"origin"))
         if refusal is not None:
@@ -69,7 +72,8 @@ class Upload:
         except PeerGone:
             return
         try:
-            response = _answer(200, await self._append(QueryParams(scope["query_string"]), body))
+            write = self._replace if scope["method"] == "PUT" else self._append
+            response = _answer(200, await write(QueryParams(scope["query_string"]), body))
         except StreamresError as exc:
             response = _answer(UPLOAD_STATUS.get(type(exc), 400), _error(exc))
         await response(scope, receive, send)
@@ -87,21 +91,33 @@ class Upload:
         seal = _seal(query.get("seal"))
         kind = await self._kind(uri, query.get("kind"))
         what = Description(uri=uri, name=uri, kind=kind, mime_type=MIME_TYPES[kind])
-        data = body if kind == "blob" else _whole_text(body, final=seal is not None)
+        data = _whole_text(body, final=seal is not None) if kind == "text" else body
         head = await self._store.append(
             uri, data, seal=seal, number=number, expected_revision=expected, create=what
         )
-        cursor = encode_cursor(head.position, uri)
-        return {"cursor": cursor, "revision": head.position.revision, "state": head.state}
+        return _standing(uri, head)
+
+    async def _replace(self, query: QueryParams, body: bytes) -> dict[str, Any]:
+        uri = query.get("uri", "")
+        if set(query) - {"uri", "kind"}:
+            raise InvalidParams("PUT replaces all content; beside uri it takes kind alone")
+        kind = await self._kind(uri, query.get("kind"))
+        what = Description(uri=uri, name=uri, kind=kind, mime_type=MIME_TYPES[kind])
+        data = _whole_text(body, final=True) if kind == "text" else body
+        try:
+            head = await self._store.replace(uri, data)
+        except ResourceNotFound:
+            head = await self._store.create(what, data)
+        return _standing(uri, head)
 
     async def _kind(self, uri: str, asked: str | None) -> Kind:
         """The kind of the resource that is there, or of the one to be made."""
-        for kind in CONTENTS:
+        for kind in KINDS:
             if asked == kind:
                 break
         else:
             if asked is not None:
-                raise InvalidParams(f"kind is one of {', '.join(CONTENTS)}")
+                raise InvalidParams(f"kind is one of {', '.join(KINDS)}")
             kind = "text"
         try:
             there = (await self._store.entry(uri)).description.kind
@@ -110,6 +126,11 @@ class Upload:
         if asked is not None and asked != there:
             raise InvalidParams(f"the resource is there, and its kind is {there}")
         return there
+
+
+def _standing(uri: str, head: Head) -> dict[str, Any]:
+    position = head.position
+    return {"cursor": encode_cursor(position, uri), "revision": position.revision, "state": head.state}
 
 
 def _whole_text(body: bytes, *, final: bool) -> bytes:

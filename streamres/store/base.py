@@ -88,10 +88,11 @@ class Watch:
 class Store(Protocol):
     """Keeps resources and their histories. Errors are those of `ResourceLog.commit` and `ResourceNotFound`."""
 
-    async def create(self, description: Description) -> Head:
-        """Makes an empty resource.
+    async def create(self, description: Description, content: bytes = b"") -> Head:
+        """Makes a resource, empty or with its first content, which for json is the JSON of a document.
 
         Raises:
+            DeltaError: it is not content of the kind.
             ResourceExists: the URI is taken.
             LimitExceeded: one resource too many.
         """
@@ -132,6 +133,7 @@ class Store(Protocol):
         *,
         max_bytes: int | None = None,
         tail_bytes: int | None = None,
+        append_op: bool = True,
     ) -> Reading:
         """Gives the delta after `since`, or a snapshot; see `ResourceLog.read`."""
         ...

@@ -10,15 +10,16 @@ from collections import defaultdict
 from contextlib import contextmanager
 from itertools import islice
 from secrets import randbits
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from streamres.errors import LimitExceeded, ResourceExists, ResourceNotFound
 from streamres.limits import Limits
-from streamres.model import EPOCH_BITS, Entry, ResourceLog
+from streamres.model import EPOCH_BITS, Entry, ResourceLog, Retention
 from streamres.store.base import Watch, covering
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from streamres.model import AppendNumber, Description, Head, Position, Reading, Seal
 
@@ -26,18 +27,21 @@ if TYPE_CHECKING:
 class MemoryStore:
     """Keeps every resource in this process; what is acknowledged lasts as long as the process does."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Limits | None = None, *, clock: Callable[[], float] = monotonic) -> None:
         self._limits = limits or Limits()
+        self._clock = clock
+        self._retentions: defaultdict[str, Retention] = defaultdict(lambda: Retention(self._limits))
         self._logs: dict[str, ResourceLog] = {}
         self._descriptions: dict[str, Description] = {}
         self._covering: dict[str, tuple[str, ...]] = {}
         self._watches: defaultdict[str, set[Watch]] = defaultdict(set)
         self._list_watches: set[Watch] = set()
 
-    async def create(self, description: Description) -> Head:
+    async def create(self, description: Description, content: bytes = b"") -> Head:
         if description.uri in self._logs:
             raise ResourceExists(description.uri)
-        return self._add(description, self._new_log(description))
+        self._check_size(content)
+        return self._add(description, self._new_log(description, content))
 
     async def append(
         self,
@@ -82,8 +86,11 @@ class MemoryStore:
         *,
         max_bytes: int | None = None,
         tail_bytes: int | None = None,
+        append_op: bool = True,
     ) -> Reading:
-        return self._log(uri).read(since, max_bytes=max_bytes, tail_bytes=tail_bytes)
+        log = self._log(uri)
+        self._forget(log)
+        return log.read(since, max_bytes=max_bytes, tail_bytes=tail_bytes, append_op=append_op)
 
     async def list(self, *, after: str | None = None, limit: int) -> list[Entry]:
         uris = iter(self._logs)
@@ -123,11 +130,11 @@ class MemoryStore:
         if len(data) > self._limits.append_bytes:
             raise LimitExceeded("append_bytes", self._limits.append_bytes, "make several appends of it")
 
-    def _new_log(self, what: Description) -> ResourceLog:
+    def _new_log(self, what: Description, content: bytes = b"") -> ResourceLog:
         if len(self._logs) >= self._limits.resources:
             raise LimitExceeded("resources", self._limits.resources, "use a second server")
         epoch = randbits(EPOCH_BITS)
-        return ResourceLog(what.uri, epoch=epoch, kind=what.kind, max_producers=self._limits.producers)
+        return ResourceLog(what.uri, epoch=epoch, kind=what.kind, content=content, limits=self._limits)
 
     def _add(self, description: Description, log: ResourceLog) -> Head:
         self._logs[log.uri] = log
@@ -137,7 +144,12 @@ class MemoryStore:
             watch.mark_list()
         return self._mark(log)
 
+    def _forget(self, log: ResourceLog) -> None:
+        if self._limits.history_bytes is not None or self._limits.history_s is not None:
+            self._retentions[log.uri].apply(log, self._clock())
+
     def _mark(self, log: ResourceLog) -> Head:
+        self._forget(log)
         for uri in self._covering[log.uri]:
             for watch in self._watches.get(uri, ()):
                 watch.mark(log.uri, log.head)

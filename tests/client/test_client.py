@@ -23,6 +23,8 @@ from streamres import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from wire.recorder import Recorder
+
     from streamres import Updated
 
 ODD_URI = "build://x/log?a=%F0%9F%98%80&b=1,2;c='d'"
@@ -37,7 +39,7 @@ async def test_a_list_of_many_pages_is_given_whole_and_in_order() -> None:
         with anyio.fail_after(5):
             entries = await client.list()
 
-    first = Listed(uri=URI, name="log", mime_type="text/plain", size=2, state="open", revision=1)
+    first = Listed(uri=URI, name="log", mime_type="text/plain", size=2, kind="text", state="open", revision=1)
     assert entries[0] == first
     assert [entry.uri for entry in entries[1:]] == [f"build://more/{n}" for n in range(4)]
 
@@ -80,7 +82,7 @@ async def test_any_uri_is_carried_in_header_and_body() -> None:
 
 
 @requirement("SR-5.6")
-async def test_refusals_are_exceptions_of_their_own() -> None:
+async def test_refusals_are_exceptions_of_their_own(recorder: Recorder) -> None:
     async with serving() as wire, Client(wire.url) as client:
         with anyio.fail_after(5):
             with pytest.raises(ResourceNotFound) as not_found:
@@ -91,6 +93,7 @@ async def test_refusals_are_exceptions_of_their_own() -> None:
                 await client.read(URI, max_bytes=0)
 
     assert (not_found.value.uri, refused.value.code) == (NOWHERE, -32602)
+    assert recorder.take(), "that last request is off the schema, on purpose"
 
 
 async def next_event(events: AsyncIterator[Updated | ListChanged]) -> Updated | ListChanged:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from hypothesis import strategies as st
 
+from streamres.limits import Limits
 from streamres.model import Append, Position, ResourceLog, Seal, Snapshot
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def played(steps: list[Step]) -> tuple[ResourceLog, Oracle]:
 
 
 def new_log(*appends: bytes, max_producers: int = 1_000) -> ResourceLog:
-    log = ResourceLog(URI, epoch=FIRST_EPOCH, max_producers=max_producers)
+    log = ResourceLog(URI, epoch=FIRST_EPOCH, limits=Limits(producers=max_producers))
     for data in appends:
         log.commit(data)
     return log

@@ -6,7 +6,7 @@ from base64 import b64decode, b64encode
 from hashlib import sha256
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from requirement import requirement
 
@@ -57,6 +57,7 @@ def test_pages_of_any_size_from_any_revision_end_in_the_very_bytes(
 @given(
     st.integers(0, 3 * BLOCK_BYTES), st.integers(0, 2 * BLOCK_BYTES), st.lists(st.integers(1, 70_000), max_size=5)
 )
+@example(BLOCK_BYTES + 1, BLOCK_BYTES + 1, [])
 def test_base64_made_in_pieces_is_that_of_the_whole(length: int, begin: int, cuts: list[int]) -> None:
     whole = bytes(range(256)) * (length // 256 + 1)
     whole = whole[:length]

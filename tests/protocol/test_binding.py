@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from requirement import requirement
 
-from streamres.errors import InvalidParams
-from streamres.protocol.binding import ReadRequest, StreamFilter, binding_of, listen_request, read_request
+from streamres.errors import CursorInvalid, InvalidParams
+from streamres.protocol.binding import Form, ReadRequest, StreamFilter, binding_of, listen_request, read_request
 
 URI = "build://7/log"
 STREAM = "dev.streamres/stream"
@@ -76,16 +76,14 @@ def test_a_filter_is_looked_for_in_notifications_or_in_meta() -> None:
     streams = {URI: {"since": "c", "deliver": "delta"}, "build://8": {}}
     expected = {URI: StreamFilter(since="c", deliver="delta"), "build://8": StreamFilter()}
 
-    assert listen_request({"notifications": {"resourceStreams": streams}}) == ("fields", expected)
+    assert listen_request({"notifications": {"resourceStreams": streams}}) == (Form("fields"), expected)
     in_meta = {"notifications": {}, "_meta": {STREAM: {"resourceStreams": streams}}}
-    assert listen_request(in_meta) == ("meta", expected)
-    assert listen_request({"notifications": {}, "_meta": META}) == ("meta", {})
-    assert listen_request({"notifications": {}}) == (None, {})
+    assert listen_request(in_meta) == (Form("meta"), expected)
+    assert listen_request({"notifications": {}, "_meta": META}) == (Form("meta"), {})
+    assert listen_request({"notifications": {}}) == (Form(), {})
 
 
 MALFORMED: dict[str, dict[str, Any]] = {
-    "since a number": {"since": 1},
-    "since true": {"since": True},
     "maxBytes a string": {"maxBytes": "1"},
     "maxBytes zero": {"maxBytes": 0},
     "maxBytes true": {"maxBytes": True},
@@ -113,9 +111,32 @@ def test_a_malformed_declaration_is_refused(settings: object) -> None:
         read_request({"uri": URI, "_meta": declaring(settings)})
 
 
-@pytest.mark.parametrize("since", [1, [], {}], ids=repr)
+@requirement("SR-5.6.a")
+@pytest.mark.parametrize("since", [1, True, [], {}], ids=repr)
 def test_a_cursor_that_is_no_string_is_an_invalid_cursor(since: object) -> None:
-    with pytest.raises(InvalidParams) as caught:
-        read_request({"uri": URI, "since": since})
+    for params in ({"since": since}, {"_meta": {STREAM: {"since": since}}}):
+        with pytest.raises(CursorInvalid) as caught:
+            read_request({"uri": URI, **params})
 
-    assert caught.value.reason == "invalid_cursor"
+        assert caught.value.uri == URI
+
+
+@requirement("SR-2.5")
+@requirement("SR-10.6")
+@pytest.mark.parametrize(("wanted", "append_op"), [(None, False), ([], False), (["append"], True), (["x"], False)])
+def test_the_operation_append_is_for_those_that_declare_it(wanted: object, append_op: bool) -> None:
+    settings = {"binding": "meta"} if wanted is None else {"binding": "meta", "patchOps": wanted}
+    meta = declaring(settings)
+
+    assert read_request({"uri": URI, "_meta": meta}).append_op == append_op
+    assert read_request({"uri": URI, "since": "c", "_meta": meta}).append_op == append_op
+    assert listen_request({"notifications": {}, "_meta": meta})[0] == Form("meta", append_op)
+
+
+@requirement("P2")
+@pytest.mark.parametrize("wanted", ["append", {"append": True}, 7, True], ids=repr)
+def test_operations_that_are_no_list_are_refused(wanted: object) -> None:
+    meta = declaring({"binding": "meta", "patchOps": wanted})
+
+    with pytest.raises(InvalidParams):
+        read_request({"uri": URI, "_meta": meta})
