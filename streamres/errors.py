@@ -8,6 +8,7 @@ StreamresError
     HeaderMismatch            the HTTP headers say other things than the body
     UnsupportedVersion        a protocol version that is not served
     MethodNotFound            a method that is not served
+    SessionNotFound           a session of the older era that is over, or never was
   ResourceError               has .uri
     UriInvalid                not an absolute URI of RFC 3986, or too long
     ResourceNotFound
@@ -74,6 +75,13 @@ class MethodNotFound(ProtocolError):
     def __init__(self, method: str) -> None:
         super().__init__(f"unknown method {method!r}")
         self.method = method
+
+
+class SessionNotFound(ProtocolError):
+    """The request names a session that is over, or that this server never began."""
+
+    def __init__(self) -> None:
+        super().__init__("session not found; begin another with `initialize`, and subscribe again")
 
 
 class ResourceError(StreamresError):

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from streamres.errors import HeaderMismatch, InvalidParams, UnsupportedVersion
 from streamres.protocol.words import (
     CAPABILITIES_META,
+    INITIALIZE,
     LEGACY_VERSIONS,
     METHOD_HEADER,
     NAME_HEADER,
     NAMED_BY,
+    SESSION_HEADER,
     VERSION,
     VERSION_HEADER,
     VERSION_META,
@@ -26,21 +28,22 @@ from streamres.protocol.words import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from streamres.protocol.jsonrpc import Request
+    from streamres.protocol.jsonrpc import Notification, Request
 
 Era = Literal["modern", "legacy"]
 
 _PREFIX, _SUFFIX = "=?base64?", "?="
-_ROUTING = tuple(header.encode("ascii") for header in (VERSION_HEADER, METHOD_HEADER, NAME_HEADER))
+_ROUTING = tuple(header.encode("ascii") for header in (VERSION_HEADER, METHOD_HEADER, NAME_HEADER, SESSION_HEADER))
 
 
 @dataclass(slots=True)
 class RoutingHeaders:
-    """The headers that repeat a part of the body."""
+    """The headers that repeat a part of the body, and the one that names a session of the older era."""
 
     version: str | None = None
     method: str | None = None
     name: str | None = None
+    session: str | None = None
 
     @classmethod
     def from_raw(cls, raw: Sequence[tuple[bytes, bytes]], headers: Mapping[bytes, bytes]) -> RoutingHeaders:
@@ -54,8 +57,8 @@ class RoutingHeaders:
             for header in _ROUTING:
                 if names.count(header) > 1:
                     raise HeaderMismatch(f"the header {header.decode('ascii')} comes twice")
-        version, method, name = map(headers.get, _ROUTING)
-        return cls(_text(version), _text(method), _text(name))
+        version, method, name, session = map(headers.get, _ROUTING)
+        return cls(_text(version), _text(method), _text(name), _text(session))
 
 
 def _text(value: bytes | None) -> str | None:
@@ -76,6 +79,21 @@ def era_of(request: Request, headers: RoutingHeaders | None) -> Era:
     if version is not None and version not in LEGACY_VERSIONS:
         raise UnsupportedVersion(version, (VERSION, *LEGACY_VERSIONS))
     return "legacy"
+
+
+def session_of(message: Request | Notification | None, headers: RoutingHeaders | None) -> str | None:
+    """Gives the session that a message of the older era names, or a GET or DELETE (None), which only it has.
+
+    None where it names none, belongs to the new era, or is an `initialize`: that begins one, whatever it names.
+    """
+    if headers is None or headers.session is None or headers.version not in (None, *LEGACY_VERSIONS):
+        return None
+    if message is not None:
+        meta = message.params.get("_meta")
+        modern = isinstance(meta, dict) and not meta.keys().isdisjoint((VERSION_META, CAPABILITIES_META))
+        if modern or message.method == INITIALIZE:
+            return None
+    return headers.session
 
 
 def check(request: Request, headers: RoutingHeaders | None) -> None:

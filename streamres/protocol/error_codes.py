@@ -14,6 +14,9 @@ INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
+SESSION_NOT_FOUND: Final = -32001
+"""What the official servers say; clients tell an ended session from a wrong path by it."""
+
 HEADER_MISMATCH: Final = -32020
 UNSUPPORTED_VERSION: Final = -32022
 
@@ -26,6 +29,7 @@ CODES: Final[Mapping[type[errors.StreamresError], int]] = {
     errors.HeaderMismatch: HEADER_MISMATCH,
     errors.UnsupportedVersion: UNSUPPORTED_VERSION,
     errors.MethodNotFound: METHOD_NOT_FOUND,
+    errors.SessionNotFound: SESSION_NOT_FOUND,
     errors.ResourceError: INVALID_PARAMS,
     errors.UriInvalid: INVALID_PARAMS,
     errors.ResourceNotFound: INVALID_PARAMS,
@@ -53,8 +57,9 @@ HTTP_STATUS: Final[Mapping[int, int]] = {
     INTERNAL_ERROR: 200,
     HEADER_MISMATCH: 400,
     UNSUPPORTED_VERSION: 400,
+    SESSION_NOT_FOUND: 404,
 }
-"""The status of an MCP answer by its code; clients of the older era get every error at 200."""
+"""The status of an MCP answer by its code; clients of the older era get every error but the last at 200."""
 
 UPLOAD_STATUS: Final[Mapping[type[errors.StreamresError], int]] = {
     errors.ResourceNotFound: 404,

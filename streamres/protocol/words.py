@@ -8,7 +8,10 @@ VERSION: Final = "2026-07-28"
 """The protocol version that is spoken in full."""
 
 LEGACY_VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""Versions that begin with `initialize`, newest first; served without a session."""
+"""Versions that begin with `initialize`, newest first."""
+
+SESSIONLESS: Final = "2024-11-05"
+"""The one of them whose HTTP transport is another: over Streamable HTTP it knows no session."""
 
 EXTENSION: Final = "dev.streamres/streamable-resources"
 """The id under which both sides declare the extension (section 10)."""
@@ -25,6 +28,7 @@ SERVER_INFO_META: Final = "io.modelcontextprotocol/serverInfo"
 VERSION_HEADER: Final = "mcp-protocol-version"
 METHOD_HEADER: Final = "mcp-method"
 NAME_HEADER: Final = "mcp-name"
+SESSION_HEADER: Final = "mcp-session-id"
 
 NAMED_BY: Final = {"resources/read": "uri", "tools/call": "name", "prompts/get": "name"}
 """Methods whose `mcp-name` header repeats a parameter, and which."""
@@ -36,6 +40,8 @@ READ: Final = "resources/read"
 LISTEN: Final = "subscriptions/listen"
 INITIALIZE: Final = "initialize"
 PING: Final = "ping"
+SUBSCRIBE: Final = "resources/subscribe"
+UNSUBSCRIBE: Final = "resources/unsubscribe"
 
 UPDATED: Final = "notifications/resources/updated"
 LIST_CHANGED: Final = "notifications/resources/list_changed"

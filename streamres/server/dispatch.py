@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from streamres.server.closing import Closing
 from streamres.server.lifecycle import Lifecycle
 from streamres.server.outcome import Accepted, Cancel, Outcome, Pending, Reply, Stream
 from streamres.server.resources import Resources
+from streamres.server.sessions import Sessions, subscribe, unsubscribe
 from streamres.server.subscriptions import Subscriptions
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from streamres.protocol.envelope import Era, RoutingHeaders
     from streamres.protocol.jsonrpc import RequestId
     from streamres.server.outcome import LongReply, Write
+    from streamres.server.session import Session
     from streamres.store import Store
 
 logger = logging.getLogger("streamres.server")
@@ -31,17 +34,29 @@ Method = Callable[[Request], Awaitable[Outcome]]
 
 
 class Dispatcher:
-    """The MCP server over one store. One response a request (V1); an error never ends the server."""
+    """The MCP server over one store. One response a request (V1); an error never ends the server.
 
-    def __init__(self, store: Store, limits: Limits, *, name: str, version: str) -> None:
+    `clock` gives seconds that only grow; idle sessions end by it.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        limits: Limits,
+        *,
+        name: str,
+        version: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         messages = Messages(name=name, version=version)
         encoder = TextEncoder()
-        lifecycle = Lifecycle(messages, limits, name=name, version=version)
         self.requests = 0
         """Messages taken so far."""
         self.closing = Closing()
         resources = Resources(store, messages, encoder, limits, self.closing)
         self.subscriptions = Subscriptions(store, messages, encoder, limits, self.closing)
+        self.sessions = Sessions(self.subscriptions, limits, clock)
+        self._lifecycle = lifecycle = Lifecycle(messages, limits, self.sessions, name=name, version=version)
         both: dict[str, Method] = {
             words.LIST: resources.list,
             words.TEMPLATES: resources.templates,
@@ -53,27 +68,37 @@ class Dispatcher:
                 words.DISCOVER: lifecycle.discover,
                 words.LISTEN: self.subscriptions.listen,
             },
-            "legacy": {**both, words.INITIALIZE: lifecycle.initialize, words.PING: lifecycle.ping},
+            "legacy": {**both, words.PING: lifecycle.ping},
         }
 
-    async def dispatch(self, body: bytes, headers: Callable[[], RoutingHeaders] | None = None) -> Outcome:
-        """Gives the outcome of one message; `headers` picks the HTTP headers, None on a transport without."""
+    async def dispatch(
+        self,
+        body: bytes,
+        headers: Callable[[], RoutingHeaders] | None = None,
+        session: Session | None = None,
+    ) -> Outcome:
+        """Gives the outcome of one message; `headers` picks the HTTP headers, None on a transport without.
+
+        There, a connection is a session: `session` is the one that a message on it began before.
+        """
         self.requests += 1
         era: Era = "modern"
         request_id: RequestId | None = None
         try:
             message = jsonrpc.parse(body)
+            routing = None if headers is None else headers()
+            named = envelope.session_of(message, routing)
+            if named is not None:
+                session = self.sessions.find(named)
             if isinstance(message, Notification):
                 return _taken(message)
             request_id = message.id
-            routing = None if headers is None else headers()
             era = envelope.era_of(message, routing)
             if era == "modern":
                 envelope.check(message, routing)
-            method = self._methods[era].get(message.method)
-            if method is None:
-                raise MethodNotFound(message.method)
-            outcome = await method(message)
+                outcome = await self._call(message, era)
+            else:
+                outcome = await self._call_in_session(message, session, over_http=routing is not None)
         except Exception as exc:
             if request_id is None:
                 request_id = jsonrpc.request_id_of(body)
@@ -87,8 +112,26 @@ class Dispatcher:
         return outcome
 
     def close(self) -> None:
-        """Begins the end: every subscription gets its result, every wait its answer."""
+        """Begins the end: every subscription gets its result, every wait its answer; every session is over."""
         self.closing.begin()
+        self.sessions.close()
+
+    async def _call(self, request: Request, era: Era) -> Outcome:
+        method = self._methods[era].get(request.method)
+        if method is None:
+            raise MethodNotFound(request.method)
+        return await method(request)
+
+    async def _call_in_session(self, request: Request, session: Session | None, *, over_http: bool) -> Outcome:
+        match request.method:
+            case words.INITIALIZE:
+                return await self._lifecycle.initialize(request, session, over_http=over_http)
+            case words.SUBSCRIBE:
+                return await subscribe(request, session)
+            case words.UNSUBSCRIBE:
+                return await unsubscribe(request, session)
+            case _:
+                return await self._call(request, "legacy")
 
     def _guarded(self, request_id: RequestId, pending: Pending, era: Era) -> Pending:
         async def answer() -> Reply | LongReply:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from streamres.model import KINDS
 from streamres.protocol import jsonrpc
-from streamres.protocol.words import EXTENSION, LEGACY_VERSIONS, VERSION
-from streamres.server.outcome import Reply
+from streamres.protocol.words import EXTENSION, LEGACY_VERSIONS, SESSIONLESS, VERSION
+from streamres.server.outcome import Begun, Reply
 
 if TYPE_CHECKING:
     from streamres.limits import Limits
     from streamres.protocol.jsonrpc import Request
     from streamres.protocol.messages import Messages
+    from streamres.server.session import Session
+    from streamres.server.sessions import Sessions
 
 _DISCOVER_TTL_MS: Final = 300_000
 """What a server offers changes only with its program; five minutes is a restart that nobody noticed."""
@@ -20,10 +23,11 @@ _DISCOVER_TTL_MS: Final = 300_000
 class Lifecycle:
     """Says what the server is and offers."""
 
-    def __init__(self, messages: Messages, limits: Limits, *, name: str, version: str) -> None:
+    def __init__(self, messages: Messages, limits: Limits, sessions: Sessions, *, name: str, version: str) -> None:
         self._messages = messages
+        self._sessions = sessions
         self._server_info = {"name": name, "version": version}
-        settings = {"kinds": ["text", "blob"], "maxWaitMs": limits.wait_ms, "maxBytes": limits.read_bytes}
+        settings = {"kinds": KINDS, "maxWaitMs": limits.wait_ms, "maxBytes": limits.read_bytes}
         self._capabilities: dict[str, Any] = {
             "resources": {"subscribe": True, "listChanged": True},
             "extensions": {EXTENSION: settings},
@@ -34,16 +38,24 @@ class Lifecycle:
         members = {"supportedVersions": [VERSION], "capabilities": self._capabilities}
         return Reply(self._messages.result(request.id, members, ttl_ms=_DISCOVER_TTL_MS))
 
-    async def initialize(self, request: Request) -> Reply:
-        """Answers the older handshake without a session: nothing is pushed, so nothing of that is offered."""
+    async def initialize(self, request: Request, session: Session | None, *, over_http: bool) -> Reply | Begun:
+        """Answers the older handshake, and begins the session in which updates are pushed, unless there is one.
+
+        Raises:
+            LimitExceeded: one session too many.
+        """
         asked = request.params.get("protocolVersion")
         version = asked if asked in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
+        pushes = not (over_http and version == SESSIONLESS)
         members: dict[str, Any] = {
             "protocolVersion": version,
-            "capabilities": {"resources": {}},
+            "capabilities": {"resources": self._capabilities["resources"] if pushes else {}},
             "serverInfo": self._server_info,
         }
-        return Reply(jsonrpc.result(request.id, members))
+        reply = Reply(jsonrpc.result(request.id, members))
+        if session is not None or not pushes:
+            return reply
+        return Begun(reply, self._sessions.begin() if over_http else self._sessions.of_connection())
 
     async def ping(self, request: Request) -> Reply:
         """Answers that the server is there."""

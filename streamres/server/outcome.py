@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from streamres.protocol.jsonrpc import RequestId
+    from streamres.server.session import Session
 
 Write = Callable[[bytes], Awaitable[None]]
 """Takes one whole JSON-RPC message; gives way while the peer is slow, raises nothing when the peer is gone."""
@@ -54,4 +55,12 @@ class Stream:
     run: Callable[[Write], Awaitable[None]]
 
 
-Outcome = Reply | LongReply | Accepted | Cancel | Pending | Stream
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The answer to a handshake, and the session that it began; the transport tells the peer how to name it."""
+
+    reply: Reply
+    session: Session
+
+
+Outcome = Reply | LongReply | Accepted | Cancel | Pending | Stream | Begun

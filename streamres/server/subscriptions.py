@@ -7,13 +7,13 @@ subscribers that go from the same cursor to the same head differ in the id of th
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio.lowlevel
 import orjson
 
 from streamres.errors import InvalidParams, LimitExceeded, ResourceNotFound
-from streamres.model import Append, Head, decode_cursor
+from streamres.model import Append, Head, Patch, decode_cursor
 from streamres.protocol import messages
 from streamres.protocol.binding import StreamFilter, listen_request
 from streamres.server.outcome import Stream
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from streamres.limits import Limits
     from streamres.model import Position, Reading
-    from streamres.protocol.binding import Binding
+    from streamres.protocol.binding import Form
     from streamres.protocol.jsonrpc import Request
     from streamres.protocol.messages import Halves, Messages
     from streamres.protocol.text import TextEncoder
@@ -35,8 +35,17 @@ if TYPE_CHECKING:
 _SHARED_FRAMES: Final = 64
 """Notifications kept for the next subscriber. Each holds at most `Limits.notification_bytes` of text."""
 
-_FrameKey = tuple[int, int, "Binding | None"]
+_FrameKey = tuple[int, int, "Form", bool]
 _Frame = tuple["Position | None", Head, "Halves", Head]
+
+
+class Follower(Protocol):
+    """Whoever holds a stream of notifications."""
+
+    @property
+    def behind(self) -> bool:
+        """Says whether there is something that it has not been sent."""
+        ...
 
 
 class Subscriptions:
@@ -49,7 +58,7 @@ class Subscriptions:
         self.messages = messages
         self.limits = limits
         self.closing = closing
-        self.open: set[Subscription] = set()
+        self.open: set[Follower] = set()
         self._encoder = encoder
         self._frames: OrderedDict[_FrameKey, _Frame] = OrderedDict()
 
@@ -60,7 +69,7 @@ class Subscriptions:
             InvalidParams, CursorInvalid: the filter is malformed.
             LimitExceeded: too many URIs.
         """
-        binding, streams = listen_request(request.params)
+        form, streams = listen_request(request.params)
         wanted = request.params["notifications"]
         plain = [] if (asked := wanted.get("resourceSubscriptions")) is None else asked
         if not isinstance(plain, list) or not all(isinstance(uri, str) for uri in plain):
@@ -76,7 +85,7 @@ class Subscriptions:
         subscription = Subscription(
             self,
             request,
-            binding=binding,
+            form=form,
             filters=filters,
             since=since,
             list_changed=wanted.get("resourcesListChanged") is True,
@@ -87,10 +96,10 @@ class Subscriptions:
     @property
     def behind(self) -> bool:
         """Says whether a subscriber has not been sent all there is."""
-        return any(subscription.behind for subscription in self.open)
+        return any(follower.behind for follower in self.open)
 
     async def frame(
-        self, uri: str, sent: Position | None, head: Head, binding: Binding | None
+        self, uri: str, sent: Position | None, head: Head, form: Form, *, in_session: bool = False
     ) -> tuple[Halves, Head]:
         """Gives the notification that leads from `sent` towards `head`, and where it leads to.
 
@@ -98,27 +107,31 @@ class Subscriptions:
         """
         # Subscribers that go together share these very objects, and the frame keeps them alive: their
         # identities are the cheapest key there is.
-        key = (id(sent), id(head), binding)
+        key = (id(sent), id(head), form, in_session)
         frame = self._frames.get(key)
         if frame is None:
-            halves, reached = await self._make_frame(uri, sent, head, binding)
+            halves, reached = await self._make_frame(uri, sent, head, form, in_session)
             frame = self._frames[key] = (sent, head, halves, reached)
             if len(self._frames) > _SHARED_FRAMES:
                 self._frames.popitem(last=False)
         return frame[2], frame[3]
 
     async def _make_frame(
-        self, uri: str, sent: Position | None, head: Head, binding: Binding | None
+        self, uri: str, sent: Position | None, head: Head, form: Form, in_session: bool
     ) -> tuple[Halves, Head]:
+        binding = form.binding
         if binding is None:
             return messages.updated(uri, {}, None), head
         if sent is not None:
-            reading = await self.store.read(uri, sent, max_bytes=self.limits.notification_bytes)
-            if isinstance(reading.step, Append):
-                encoded = self._encoder.joined(uri, reading.step)
-                members = messages.with_delta(uri, reading, reading.step, encoded)
+            most = self.limits.notification_bytes
+            reading = await self.store.read(uri, sent, max_bytes=most, append_op=form.append_op)
+            step = reading.step
+            # A patch cannot be cut, so one that is too large is only announced.
+            if isinstance(step, Append) or (isinstance(step, Patch) and step.size <= most):
+                encoded = step.operations if isinstance(step, Patch) else self._encoder.joined(uri, step)
+                members = messages.with_delta(uri, reading, step, encoded)
                 return messages.updated(uri, members, binding), _head_of(reading)
-        return messages.updated(uri, messages.at_head(uri, head), binding), head
+        return messages.updated(uri, messages.at_head(uri, head), binding, in_session=in_session), head
 
 
 class Subscription:
@@ -129,7 +142,7 @@ class Subscription:
         hub: Subscriptions,
         request: Request,
         *,
-        binding: Binding | None,
+        form: Form,
         filters: Mapping[str, StreamFilter],
         since: dict[str, Position],
         list_changed: bool,
@@ -137,7 +150,7 @@ class Subscription:
         self._hub = hub
         self._request_id = request.id
         self._id = orjson.dumps(request.id)
-        self._binding = binding
+        self._form = form
         self._filters = filters
         self._list_changed = list_changed
         self._sent = since
@@ -180,7 +193,7 @@ class Subscription:
     @property
     def _ended(self) -> bool:
         # SR-7.3, for readers that see the state: a plain one would only open the stream again.
-        readers = self._binding is not None and bool(self._filters) and not self._list_changed
+        readers = self._form.binding is not None and bool(self._filters) and not self._list_changed
         return readers and not self._unsealed
 
     def _filter_for(self, uri: str) -> StreamFilter:
@@ -211,13 +224,13 @@ class Subscription:
         if self._list_changed:
             honoured = {**honoured, "resourcesListChanged": True}
         states = {uri: messages.stream_state(uri, heads[uri], self._filters[uri].deliver) for uri in streams}
-        return messages.acknowledged(self._request_id, honoured, states, self._binding)
+        return messages.acknowledged(self._request_id, honoured, states, self._form.binding)
 
     async def _catch_up(self, uri: str, head: Head, write: Write) -> None:
         deltas = self._filter_for(uri).deliver == "delta"
         sent = self._sent.get(uri)
         while not _reaches(sent, head.position):
-            (before, after), reached = await self._hub.frame(uri, sent if deltas else None, head, self._binding)
+            (before, after), reached = await self._hub.frame(uri, sent if deltas else None, head, self._form)
             await write(b"".join((before, self._id, after)))
             self._sent[uri] = sent = reached.position
             if reached.state != "open":

@@ -1,4 +1,4 @@
-"""Streamable HTTP of MCP 2026-07-28 as one ASGI endpoint. Knows no method names.
+"""Streamable HTTP of MCP 2026-07-28, and of the older era, as one ASGI endpoint. Knows no method names.
 
 T1 a peer that is gone cancels its request, on a quiet stream too: `receive()` is watched
 T2 a stream is never quiet for longer than `Limits.ping_s`
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.lowlevel
 
-from streamres.errors import InvalidRequest, LimitExceeded
+from streamres.errors import HeaderMismatch, InvalidRequest, LimitExceeded, SessionNotFound
 from streamres.protocol import jsonrpc
-from streamres.protocol.envelope import RoutingHeaders
-from streamres.protocol.error_codes import code_of, data_of
-from streamres.server import Accepted, Cancel, LongReply, Pending, Reply, Stream
+from streamres.protocol.envelope import RoutingHeaders, session_of
+from streamres.protocol.error_codes import HTTP_STATUS, code_of, data_of
+from streamres.protocol.words import SESSION_HEADER
+from streamres.server import Accepted, Begun, Cancel, LongReply, Pending, Reply, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from streamres.server import Dispatcher
     from streamres.transport.guard import Guard
 
+_SESSION: Final = SESSION_HEADER.encode("ascii")
 _JSON: Final = (b"content-type", b"application/json")
 _SSE_HEADERS: Final = [
     (b"content-type", b"text/event-stream"),
@@ -48,7 +50,7 @@ class PeerGone(Exception):
 
 
 class HttpEndpoint:
-    """The MCP endpoint: POST only, one message a request."""
+    """The MCP endpoint: one message a POST; GET and DELETE for a session of the older era alone."""
 
     def __init__(self, dispatcher: Dispatcher, limits: Limits, guard: Guard) -> None:
         self._dispatcher = dispatcher
@@ -64,7 +66,7 @@ class HttpEndpoint:
             await _refuse(send, 403, InvalidRequest(refusal))
             return
         if scope["method"] != "POST":
-            await _send(send, 405, b"", [(b"allow", b"POST")])
+            await self._serve_session(scope, headers, receive, send)
             return
         if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
             await _refuse(send, 415, InvalidRequest("the body's Content-Type is application/json"))
@@ -88,6 +90,28 @@ class HttpEndpoint:
                 await _while_connected(receive, lambda: _reply_later(send, outcome))
             case Stream():
                 await self._stream(receive, send, outcome)
+            case Begun(reply=reply, session=session):
+                name = (_SESSION, session.id.encode("ascii"))
+                await _send(send, reply.status, reply.body, [_JSON, name])
+
+    async def _serve_session(
+        self, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive, send: Send
+    ) -> None:
+        """Serves a GET, the stream of a session, and a DELETE, its end; there is neither outside of one."""
+        sessions = self._dispatcher.sessions
+        try:
+            session_id = session_of(None, RoutingHeaders.from_raw(scope["headers"], headers))
+            match scope["method"]:
+                case "GET" if session_id is not None:
+                    session = sessions.find(session_id)
+                    await self._stream(receive, send, Stream(lambda write: sessions.run(session, write)))
+                case "DELETE" if session_id is not None:
+                    sessions.end(session_id)
+                    await _send(send, 200, b"")
+                case _:
+                    await _send(send, 405, b"", [(b"allow", b"POST")])
+        except (HeaderMismatch, SessionNotFound) as exc:
+            await _refuse(send, HTTP_STATUS[code_of(exc)], exc)
 
     async def _stream(self, receive: Receive, send: Send, stream: Stream) -> None:
         async def write(message: bytes) -> None:

@@ -1,4 +1,4 @@
-"""MCP over two byte streams, one message a line: the stdio transport of MCP 2026-07-28. Knows no method names.
+"""MCP over two byte streams, one message a line: the stdio transport, the same in each era. Knows no method names.
 
 T1 a peer that cancels a request hears nothing more for it; a peer that is gone ends everything
 T3 what is held is bounded: a line that has begun, a few requests at work, and `Limits.requests` that wait
@@ -22,7 +22,7 @@ from streamres.errors import InvalidRequest, LimitExceeded
 from streamres.protocol import jsonrpc
 from streamres.protocol.error_codes import code_of, data_of
 from streamres.protocol.lines import LineSplitter
-from streamres.server import Cancel, LongReply, Pending, Reply, Stream
+from streamres.server import Begun, Cancel, LongReply, Pending, Reply, Stream
 from streamres.transport.descriptors import Sink, read_some, until_hung_up
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from streamres.limits import Limits
     from streamres.protocol.jsonrpc import RequestId
     from streamres.server import Dispatcher
+    from streamres.server.session import Session
 
 logger = logging.getLogger("streamres.stdio")
 
@@ -53,6 +54,7 @@ class StdioPeer:
         self._sink_fd = sink
         self._sink = Sink(sink)
         self._under_way: dict[RequestId, anyio.CancelScope] = {}
+        self._session: Session | None = None
         self._at_work = anyio.Semaphore(_AT_WORK)
         self._waiting = 0
         self._writing = anyio.Lock(fast_acquire=True)
@@ -89,6 +91,8 @@ class StdioPeer:
             for line in lines.feed(data):
                 if line is None or line.strip():
                     await self._at_work.acquire()
+                    if self._answering.cancel_called:
+                        return  # the peer is gone, and with it whoever would have taken the answer
                     self._begin(line, requests)
 
     def _begin(self, line: bytes | None, requests: TaskGroup) -> None:
@@ -108,28 +112,46 @@ class StdioPeer:
         requests.start_soon(self._serve, line, request_id, scope)
 
     async def _serve(self, line: bytes, request_id: RequestId | None, scope: anyio.CancelScope) -> None:
+        begun: Session | None = None
         try:
             with scope:
-                await self._answer(line, request_id)
+                begun = await self._answer(line, request_id)
         finally:
             if request_id is not None:
                 del self._under_way[request_id]
+        if begun is not None:
+            await self._push(begun)
 
-    async def _answer(self, line: bytes, request_id: RequestId | None) -> None:
+    async def _push(self, session: Session) -> None:
+        """Tells what the session is to be told until the end: this connection is its one stream."""
         try:
-            match outcome := await self._dispatcher.dispatch(line):
+            await session.run(self._write)
+        except Exception:
+            logger.exception("a session ended by a fault; its client can begin another")
+        finally:
+            session.end()
+            self._session = None
+
+    async def _answer(self, line: bytes, request_id: RequestId | None) -> Session | None:
+        """Answers one line, and gives the session that it began."""
+        try:
+            match outcome := await self._dispatcher.dispatch(line, session=self._session):
                 case Reply() | LongReply():
                     await self._reply(outcome)
+                case Begun(reply=reply, session=session):
+                    self._session = session
+                    await self._reply(reply)
+                    return session
                 case Cancel(request_id=named):
                     if (scope := self._under_way.get(named)) is not None:
                         scope.cancel()
         finally:
             self._at_work.release()
         if not isinstance(outcome, Pending | Stream):
-            return
+            return None
         if self._waiting >= self._limits.requests:
             await self._refuse(request_id, LimitExceeded("requests", self._limits.requests, "cancel some first"))
-            return
+            return None
         self._waiting += 1
         try:
             if isinstance(outcome, Pending):
@@ -138,6 +160,7 @@ class StdioPeer:
                 await outcome.run(self._write)
         finally:
             self._waiting -= 1
+        return None
 
     async def _refuse_line(self, request_id: RequestId | None, exc: StreamresError) -> None:
         try:

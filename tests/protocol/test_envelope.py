@@ -153,3 +153,12 @@ async def test_what_is_supported_in_any_era_is_said_to_a_client_of_none() -> Non
 
     assert data["requested"] == "2099-01-01"
     assert data["supported"][0] == "2026-07-28"
+
+
+async def test_a_session_of_the_older_era_means_nothing_to_a_modern_request() -> None:
+    meta, headers = good()
+    headers["session"] = "of another era"
+
+    assert (await refused(meta, headers))[:2] == (200, None)
+    headers["version"] = None
+    assert (await refused(meta, headers))[:2] == (400, -32020)

@@ -60,9 +60,10 @@ class Interleaved(MemoryStore):
         *,
         max_bytes: int | None = None,
         tail_bytes: int | None = None,
+        append_op: bool = True,
     ) -> Reading:
         self.commit_at("before a delta is read")
-        reading = await super().read(uri, since, max_bytes=max_bytes, tail_bytes=tail_bytes)
+        reading = await super().read(uri, since, max_bytes=max_bytes, tail_bytes=tail_bytes, append_op=append_op)
         self.commit_at("after a delta is read")
         return reading
 

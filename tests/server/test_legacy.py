@@ -1,4 +1,4 @@
-"""The stateless leg for clients of the older era: `initialize` first, no header and `_meta` of the new one."""
+"""Clients of the older era, without the header and `_meta` of the new one: what they get without a session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from requirement import requirement
 
-from .wire import STREAM, VERSION
+from .wire import STREAM, VERSION, envelope, headers_for, message
 
 if TYPE_CHECKING:
     from .wire import Wire
@@ -26,7 +26,6 @@ async def ask(wire: Wire, method: str, params: dict[str, Any] | None = None, *, 
         headers["mcp-protocol-version"] = version
     response = await wire.post(json.dumps(body).encode(), headers)
     assert response.status_code == 200, response.text
-    assert "mcp-session-id" not in response.headers
     return response.json()
 
 
@@ -38,7 +37,6 @@ async def test_initialize_takes_each_older_version(wire: Wire, asked: str) -> No
 
     assert result["protocolVersion"] == asked
     assert result["serverInfo"]["name"] == "tested"
-    assert result["capabilities"] == {"resources": {}}, "nothing is pushed in this era"
 
 
 @pytest.mark.parametrize("asked", ["1999-01-01", VERSION, 7, None], ids=repr)
@@ -93,7 +91,8 @@ async def test_a_delta_through_meta_passes_there_too(wire: Wire) -> None:
         ("tools/list", {}, -32601, None),
         ("server/discover", {}, -32601, None),
         ("subscriptions/listen", {"notifications": {}}, -32601, None),
-        ("resources/subscribe", {"uri": "build://7/log"}, -32601, None),
+        ("resources/subscribe", {"uri": "build://7/log"}, -32600, None),
+        ("resources/unsubscribe", {"uri": "build://7/log"}, -32600, None),
         ("resources/read", {"uri": "build://nowhere"}, -32602, {"uri": "build://nowhere"}),
         ("resources/read", {}, -32602, {"reason": "invalid_params"}),
     ],
@@ -113,10 +112,20 @@ async def test_only_post_is_served(wire: Wire, method: str) -> None:
     assert (response.status_code, response.headers["allow"]) == (405, "POST")
 
 
-async def test_a_session_id_and_an_event_id_are_ignored(wire: Wire) -> None:
-    headers = {"content-type": "application/json", "mcp-session-id": "7", "last-event-id": "7"}
+async def test_an_event_id_is_ignored(wire: Wire) -> None:
+    headers = {"content-type": "application/json", "last-event-id": "7"}
 
     response = await wire.post(b'{"jsonrpc":"2.0","id":1,"method":"ping"}', headers)
+
+    assert response.status_code == 200
+    assert "mcp-session-id" not in response.headers
+
+
+async def test_the_new_era_ignores_a_session_id(wire: Wire) -> None:
+    params = {"uri": wire.uri, "_meta": envelope()}
+    headers = {**headers_for("resources/read", params), "mcp-session-id": "7"}
+
+    response = await wire.post(message("resources/read", params), headers)
 
     assert response.status_code == 200
     assert "mcp-session-id" not in response.headers

@@ -145,10 +145,11 @@ class FailsToRead(MemoryStore):
         *,
         max_bytes: int | None = None,
         tail_bytes: int | None = None,
+        append_op: bool = True,
     ) -> Reading:
         if since is not None:
             raise OSError("the disk is gone")
-        return await super().read(uri, since, max_bytes=max_bytes, tail_bytes=tail_bytes)
+        return await super().read(uri, since, max_bytes=max_bytes, tail_bytes=tail_bytes, append_op=append_op)
 
 
 async def test_a_subscription_that_fails_is_cut_without_a_result_and_the_server_goes_on(binding: Binding) -> None:

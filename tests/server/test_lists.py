@@ -37,7 +37,9 @@ async def test_discover_says_what_is_served_and_may_be_cached(wire: Wire) -> Non
     assert result["supportedVersions"] == [VERSION]
     assert result["capabilities"] == {
         "resources": {"subscribe": True, "listChanged": True},
-        "extensions": {EXTENSION: {"kinds": ["text", "blob"], "maxWaitMs": 30_000, "maxBytes": 16 * 1024 * 1024}},
+        "extensions": {
+            EXTENSION: {"kinds": ["text", "blob", "json"], "maxWaitMs": 30_000, "maxBytes": 16 * 1024 * 1024}
+        },
     }
     assert result["_meta"] == {SERVER_INFO: {"name": "tested", "version": version("streamres")}}
     assert (result["resultType"], result["cacheScope"]) == ("complete", "private")
@@ -114,7 +116,7 @@ async def test_a_list_cursor_that_this_server_did_not_give_is_an_error_not_an_em
     answer = await wire.ask("resources/list", {"cursor": cursor})
 
     assert "error" in answer.message, answer.message
-    assert answer.refusal == (400, -32602, {"reason": "invalid_cursor"})
+    assert answer.refusal == (400, -32602, {"reason": "invalid_params"})
 
 
 @requirement("SR-10.4")

@@ -109,14 +109,18 @@ def _opened(channel: Channel) -> tuple[int, int, int, int]:
 
 @asynccontextmanager
 async def talking(
-    channel: Channel = "pipe", *, server: Server | None = None, limits: Limits | None = None
+    channel: Channel = "pipe",
+    *,
+    server: Server | None = None,
+    limits: Limits | None = None,
+    about: tuple[str, str] = ("tested", "1"),
 ) -> AsyncIterator[Talk]:
-    """A server with an empty resource at `URI`, and a client of it."""
+    """A server, with an empty resource at `URI` if it has none, and a client of it."""
     server = server or Server("tested", limits=limits)
     if not await server.store.list(limit=1):
         await server.create(URI, name="log")
     source, to, of, sink = _opened(channel)
-    dispatcher = Dispatcher(server.store, server.limits, name="tested", version="1")
+    dispatcher = Dispatcher(server.store, server.limits, name=about[0], version=about[1])
     talk = Talk(server, to, of)
 
     async def serve() -> None:
