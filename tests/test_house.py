@@ -14,7 +14,7 @@ PACKAGE = ROOT / "streamres"
 
 # Each room may import those before it; rooms in one row do not import each other.
 FLOORS = [
-    {"errors", "limits"},
+    {"errors", "limits", "check"},
     {"model"},
     {"store", "protocol"},
     {"server"},
@@ -62,6 +62,12 @@ def test_each_room_imports_only_the_rooms_below_it(path: Path) -> None:
             assert other == room or floor_of(other) < floor_of(room), f"{room} imports {name}"
     if room in PURE:
         assert not {name.split(".")[0] for name in imported} & IO_LIBRARIES
+
+
+def test_the_check_shares_no_code_with_what_it_checks() -> None:
+    for path in (PACKAGE / "check").rglob("*.py"):
+        ours = {name for name in imports_of(path) if name.split(".")[0] == "streamres"}
+        assert {name for name in ours if not name.startswith("streamres.check")} == set(), path.name
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 import typer
 
 from streamres.cli import words
+from streamres.cli.check import check
 
 _HOST: Final = "127.0.0.1"
 _PORT: Final = 8765
@@ -65,7 +66,10 @@ def _tail(
     ] = None,
     follow: Annotated[bool, typer.Option("--follow/--no-follow", help="Go on until the log's end.")] = True,
 ) -> None:
-    """Write a log to standard output, live, until its producer seals it."""
+    """Write a log to standard output, live, until its producer seals it.
+
+    Of a json resource it writes the document after each change, one a line.
+    """
     from streamres.cli.tail import tail
 
     raise typer.Exit(tail(url, uri, since=since, last=last, follow=follow))
@@ -91,6 +95,16 @@ def _serve(
             show_default="8765; none with --stdio",
         ),
     ] = None,
+    history_bytes: Annotated[
+        int | None,
+        typer.Option(help="Deltas to keep of each resource, in bytes.", min=1, metavar="N", show_default="all"),
+    ] = None,
+    history_s: Annotated[
+        float | None,
+        typer.Option(
+            "--history-s", help="Seconds for which a cursor stays good.", min=0, metavar="S", show_default="always"
+        ),
+    ] = None,
     stdio: Annotated[
         bool, typer.Option("--stdio", help="Serve the client that started this, on standard input and output.")
     ] = False,
@@ -101,24 +115,32 @@ def _serve(
     pushed there is what the client sees, and without a port there is no way in.
     """
     from streamres.cli.serve import serve, serve_stdio
+    from streamres.limits import Limits
 
+    limits = Limits(history_bytes=history_bytes, history_s=history_s)
     if not stdio:
-        raise typer.Exit(serve(host=host or _HOST, port=_PORT if port is None else port))
+        raise typer.Exit(serve(host=host or _HOST, port=_PORT if port is None else port, limits=limits))
     if port is None and host is not None:
         raise typer.BadParameter("with --stdio it needs --port", param_hint="--host")
-    raise typer.Exit(serve_stdio(host=host or _HOST, port=port))
+    raise typer.Exit(serve_stdio(host=host or _HOST, port=port, limits=limits))
 
 
 @app.command("push")
 def _push(
     url: _Url,
     uri: Annotated[str, typer.Argument(help="URI of the log, made if need be.", show_default=False)],
-    kind: _Kind = "text",
+    kind: Annotated[
+        Literal["text", "blob", "json"],
+        typer.Option(help="text: UTF-8, anything else as U+FFFD; blob: the very bytes; json: a patch a line."),
+    ] = "text",
 ) -> None:
     """Append standard input to a resource of a running server, and seal it at the end."""
     from streamres.cli.push import push
 
     raise typer.Exit(push(url, uri, kind=kind))
+
+
+app.command("check")(check)
 
 
 def main() -> None:
