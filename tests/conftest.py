@@ -2,6 +2,8 @@ import socket
 
 import pytest
 
+pytest_plugins = ["conformance.checks", "wire.recorder"]
+
 
 @pytest.fixture
 def anyio_backend() -> tuple[str, dict[str, bool]]:

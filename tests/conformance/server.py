@@ -1,0 +1,40 @@
+"""The conformance suite's resources, served by the library: `python tests/conformance/server.py --port N`.
+
+It prints its URL when it is ready.
+"""
+
+from __future__ import annotations
+
+import argparse
+from base64 import b64decode
+
+import anyio
+
+from streamres import Server
+
+# One red pixel.
+PNG = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==")
+
+
+async def main(port: int) -> None:
+    server = Server("conformance")
+    text = await server.create("test://static-text", name="Static text", mime_type="text/plain")
+    await text.append("Text that does not change.")
+    await text.seal()
+    image = await server.create("test://static-binary", kind="blob", name="Static binary", mime_type="image/png")
+    await image.append(PNG)
+    await image.seal()
+    made = await server.create("test://template/123/data", name="Data of 123", mime_type="application/json")
+    await made.append('{"id": "123"}')
+    await made.seal()
+    watched = await server.create("test://watched-resource", name="Watched", mime_type="text/plain")
+    await watched.append("Text that goes on.")
+    async with server.serve(port=port) as url:
+        print(url, flush=True)
+        await anyio.sleep_forever()
+
+
+if __name__ == "__main__":
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
+    anyio.run(main, arguments.parse_args().port)
