@@ -1,12 +1,19 @@
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from .node import npm_packages
+from .typescript_client import SceneOf
+from .typescript_client import scene as scene_of
+
 OLD_SDK = "mcp==1.30.0"
+TYPESCRIPT = Path(__file__).with_name("typescript")
 
 
 @pytest.fixture(scope="module")
@@ -26,3 +33,18 @@ def old_sdk(request: pytest.FixtureRequest) -> Path:
         subprocess.run([*command, "--target", str(target), OLD_SDK], check=True, timeout=300)
         done.touch()
     return target
+
+
+@pytest.fixture(scope="session")
+def npm_directory(request: pytest.FixtureRequest) -> Path:
+    """A directory with the npm packages and the programs of `typescript/`, which find them there alone."""
+    directory = npm_packages(request.config.cache, TYPESCRIPT)
+    for program in TYPESCRIPT.glob("*.mjs"):
+        shutil.copy(program, directory)
+    return directory
+
+
+@pytest.fixture
+def scene(npm_directory: Path, free_port: int) -> SceneOf:
+    """Starts a program of `typescript/` and the server that it connects to."""
+    return partial(scene_of, npm_directory, free_port)

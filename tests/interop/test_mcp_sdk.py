@@ -47,7 +47,7 @@ async def test_it_connects_in_the_new_era_and_learns_what_is_offered() -> None:
 
     assert capabilities.resources is not None
     assert capabilities.resources.subscribe
-    assert (capabilities.extensions or {})[EXTENSION]["kinds"] == ["text", "blob"]
+    assert (capabilities.extensions or {})[EXTENSION]["kinds"] == ["text", "blob", "json"]
 
 
 @requirement("SR-10.1")
