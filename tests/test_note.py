@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from requirement import requirement
+from wire.golden import exchanges, paths, read
 
-from streamres import Client, Server
 from streamres.client.wire import read_update, updated
 from streamres.model import decode_cursor
 
 ROOT = Path(__file__).parent.parent
 NOTE = (ROOT / "spec-notes" / "streamable-resources.md").read_text()
-FRAMES = sorted((ROOT / "spec-notes" / "wire").glob("*.json"))
+FRAMES = paths()
 INVARIANTS = re.compile(r"[CMPSTV][1-7]")
 
 
@@ -65,32 +64,50 @@ def test_every_clause_that_is_built_has_a_test() -> None:
     assert not untested
 
 
-def messages_of(path: Path, sender: str) -> Iterator[dict[str, Any]]:
-    for case in json.loads(path.read_text())["cases"]:
-        for frame in case["frames"]:
-            if frame.get("from") == sender and isinstance(frame.get("message"), dict):
-                yield frame["message"]
-
-
 @pytest.mark.parametrize("path", FRAMES, ids=lambda path: path.stem)
 def test_the_clauses_of_a_golden_file_are_in_the_note(path: Path) -> None:
-    assert set(json.loads(path.read_text())["clauses"]) <= clauses()
+    assert set(read(path)["clauses"]) <= clauses()
+
+
+def test_the_table_has_every_golden_file() -> None:
+    readme = (ROOT / "spec-notes" / "wire" / "README.md").read_text()
+
+    assert sorted(re.findall(r"^\| `(\S+\.json)` \|", readme, re.MULTILINE)) == [path.name for path in FRAMES]
 
 
 @pytest.mark.parametrize("path", FRAMES, ids=lambda path: path.stem)
 def test_a_golden_frame_is_read_by_our_client(path: Path) -> None:
-    for message in messages_of(path, "server"):
-        result = message.get("result", {})
-        if "cursor" in result:
-            uri = "build://7/log"
-            assert decode_cursor(read_update(uri, result).cursor, uri).length >= 0
+    for request, message in exchanged(path):
+        if "cursor" in message.get("result", {}):
+            uri = request["params"]["uri"]
+            assert decode_cursor(read_update(uri, message["result"]).cursor, uri).length >= 0
         if message.get("method") == "notifications/resources/updated":
             event = updated(message["params"])
             assert event.cursor is None or decode_cursor(event.cursor, event.uri).epoch > 0
 
 
-@requirement("SR-10.6")
-async def test_the_golden_discovery_is_what_a_server_says() -> None:
-    (golden,) = messages_of(ROOT / "spec-notes" / "wire" / "discover.json", "server")
-    async with Server("builds").serve(port=0) as url, Client(url) as client:
-        assert await client.discover() == golden["result"]
+def exchanged(path: Path) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    for case in read(path)["cases"]:
+        for request, message in exchanges(case):
+            if request is not None:
+                yield request, message
+
+
+def within(part: object, whole: object) -> bool:
+    """Whether an object has all members of another, at every depth."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        return all(name in whole and within(value, whole[name]) for name, value in part.items())
+    return part == whole
+
+
+QUOTED = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", NOTE, re.DOTALL)]
+
+
+@pytest.mark.parametrize("quoted", QUOTED, ids=lambda quoted: quoted.get("method", "result"))
+def test_what_the_note_quotes_is_in_a_golden_file(quoted: dict[str, Any]) -> None:
+    pairs = [pair for path in FRAMES for pair in exchanged(path)]
+
+    if "jsonrpc" in quoted:
+        assert quoted in [message for _, message in pairs], "a server's frame is quoted whole"
+    else:
+        assert any(within(quoted, request) for request, _ in pairs)

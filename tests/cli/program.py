@@ -96,7 +96,9 @@ def written(process: subprocess.Popen[bytes], data: bytes) -> None:
 def line_of(process: subprocess.Popen[bytes]) -> bytes:
     """The next line of its standard output."""
     assert process.stdout is not None
-    return process.stdout.readline()
+    line = process.stdout.readline()
+    assert line, "it has ended"
+    return line
 
 
 def python(code: str) -> Sequence[str]:

@@ -150,7 +150,7 @@ def test_the_seal_says_whether_the_command_came_to_its_own_end(command: list[str
         run.process.send_signal(signal.SIGTERM)
 
         assert run.end()[0] == code
-    assert listed[1] == state
+    assert listed[2] == state
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
