@@ -5,8 +5,6 @@ Pure: epochs come from outside, nothing waits, nothing is told to anyone. Every 
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -17,6 +15,7 @@ from streamres.model.cursor import Position
 from streamres.model.delta import Append, Delta, Snapshot
 from streamres.model.json_content import JsonContent
 from streamres.model.producer import AppendNumber, Producers
+from streamres.model.revisions import Revisions
 
 if TYPE_CHECKING:
     from streamres.model.content import Kind
@@ -65,16 +64,16 @@ class ResourceLog:
         self._content = _content_of(kind, limits)
         if content:
             self._content = self._content.replaced(content)
-        self._floor = 0
         length = self._content.length
-        self._ends = array("Q", [length])  # length at each revision from the floor on
+        self._revisions = Revisions(length)
         self._producers: Producers[Head] = Producers(max_producers=limits.producers)
         self.head = Head(position=Position(epoch, 0, length))
 
     @property
     def floor(self) -> Position:
         """The oldest position of which the history is certain; older cursors are `expired` (SR-5.5)."""
-        return Position(self.head.position.epoch, self._floor, self._ends[0])
+        floor = self._revisions.floor
+        return Position(self.head.position.epoch, floor, self._revisions.end(floor))
 
     def commit(
         self,
@@ -107,7 +106,7 @@ class ResourceLog:
             raise ResourceSealed(self.uri, head.state)
         self._content.append(data)
         if self._content.length > head.position.length or seal:
-            self._ends.append(self._content.length)
+            self._revisions.append(self._content.length)
             position = Position(head.position.epoch, head.position.revision + 1, self._content.length)
             digest = self._content.digest() if seal else None
             self.head = Head(position=position, state=seal or "open", digest=digest)
@@ -130,19 +129,17 @@ class ResourceLog:
         if epoch == self.head.position.epoch:
             raise DeltaError("replaced content needs an epoch of its own")
         self._content = self._content.replaced(data)
-        self._floor = 0
-        self._ends = array("Q", [self._content.length])
+        self._revisions = Revisions(self._content.length)
         self.head = Head(position=Position(epoch, 0, self._content.length))
         return self.head
 
     def compact(self, floor: int) -> None:
         """Forgets the revisions below `floor`; the content and the head stay (SR-3.5, SR-4.5)."""
         floor = min(floor, self.head.position.revision)
-        if floor > self._floor:
-            self._ends = self._ends[floor - self._floor :]
-            self._floor = floor
+        if floor > self._revisions.floor:
+            self._revisions.forget(floor)
             if isinstance(self._content, JsonContent):
-                self._content.forget(self._ends[0])
+                self._content.forget(self._revisions.end(floor))
 
     def compact_to(self, history_bytes: int) -> None:
         """Forgets the oldest revisions, so that about `history_bytes` of deltas stay: a quarter more at most.
@@ -150,8 +147,8 @@ class ResourceLog:
         What is forgotten is forgotten in strides, since each costs a walk over the revisions.
         """
         length = self._content.length
-        if length - self._ends[0] > history_bytes + history_bytes // 4:
-            self.compact(self._floor + bisect_left(self._ends, length - history_bytes))
+        if length - self.floor.length > history_bytes + history_bytes // 4:
+            self.compact(self._revisions.reaching(length - history_bytes))
 
     def read(
         self,
@@ -196,9 +193,9 @@ class ResourceLog:
         # Kept, each operation has a comma after it; sent, they have brackets around them: one byte more in all.
         if max_bytes is None or begin == head.length or begin + max_bytes > head.length:
             return head
-        index = max(bisect_right(self._ends, begin + max_bytes - 1) - 1, bisect_right(self._ends, begin))
-        length = self._ends[index]
-        return head if length == head.length else Position(head.epoch, self._floor + index, length)
+        revision = max(self._revisions.within(begin + max_bytes - 1), self._revisions.within(begin) + 1)
+        length = self._revisions.end(revision)
+        return head if length == head.length else Position(head.epoch, revision, length)
 
     def _stop(self, content: BlobContent, begin: int, max_bytes: int | None) -> Position:
         """Where a read from `begin` ends: at the very head, or inside or at the end of an earlier revision."""
@@ -208,7 +205,7 @@ class ResourceLog:
         length = content.boundary_before(begin + max_bytes, after=begin)
         if length == head.length:
             return head
-        return Position(head.epoch, self._floor + bisect_left(self._ends, length), length)
+        return Position(head.epoch, self._revisions.reaching(length), length)
 
     def _refusal(self, since: Position) -> Reset | None:
         """Why no delta can be given from `since` (SR-5.5)."""
@@ -217,11 +214,11 @@ class ResourceLog:
             return "epoch"
         if since.revision > head.revision:
             return "ahead"
-        index = since.revision - self._floor
-        if index < 0:
+        floor = self._revisions.floor
+        if since.revision < floor:
             return "expired"
-        end = self._ends[index]
-        begin = self._ends[index - 1] if index else -1
+        end = self._revisions.end(since.revision)
+        begin = self._revisions.end(since.revision - 1) if since.revision > floor else -1
         if since.length == end:
             return None
         if isinstance(self._content, BlobContent) and begin < since.length < end:
