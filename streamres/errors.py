@@ -22,6 +22,7 @@ StreamresError
   DeltaError                  a delta does not apply; the content is unchanged
   DigestMismatch              the assembled content is not what the producer sealed
   LimitExceeded               a named limit; nothing was changed
+  StoreError                  what was written is not kept, or what was kept cannot be read
   TransportError
     ConnectionLost            the peer is gone, or never was there
   RpcError                    an error reply received from a server
@@ -211,6 +212,10 @@ class LimitExceeded(StreamresError):
 
     def __str__(self) -> str:
         return f"over the limit {self.limit} = {self.value}; {self.advice}"
+
+
+class StoreError(StreamresError):
+    """A store cannot do what it promises: nothing of the write was kept, or content is not there to be read."""
 
 
 class TransportError(StreamresError):

@@ -1,41 +1,58 @@
 """What a streamable resource is: positions, deltas, history, reassembly. Pure: no I/O, no clock, no chance."""
 
-from streamres.model.content import KINDS, Kind
+from streamres.model.content import BLOCK_BYTES, KINDS, BlobContent, Kind, TextContent
 from streamres.model.cursor import EPOCH_BITS, Position, decode_cursor, encode_cursor
 from streamres.model.decode import Utf8Decoder
 from streamres.model.delta import Append, Delta, Patch, Snapshot, fold
 from streamres.model.description import MIME_TYPES, Audience, Description, Entry
+from streamres.model.document import Document
+from streamres.model.json_content import JsonContent
+from streamres.model.json_value import JsonValue, encode_json, parse_json
 from streamres.model.log import SEALS, Head, Reading, Reset, ResourceLog, Seal, State
-from streamres.model.producer import AppendNumber
+from streamres.model.operations import Operations
+from streamres.model.producer import WINDOW, AppendNumber, Producers
 from streamres.model.reassembler import Reassembler, Update
 from streamres.model.retention import Retention
+from streamres.model.revisions import Revisions
 
 __all__ = [
-    "KINDS",
-    "MIME_TYPES",
-    "EPOCH_BITS",
-    "SEALS",
     "Append",
     "AppendNumber",
     "Audience",
+    "BLOCK_BYTES",
+    "BlobContent",
     "Delta",
     "Description",
+    "Document",
+    "EPOCH_BITS",
     "Entry",
     "Head",
+    "JsonContent",
+    "JsonValue",
+    "KINDS",
     "Kind",
+    "MIME_TYPES",
+    "Operations",
     "Patch",
     "Position",
+    "Producers",
     "Reading",
     "Reassembler",
     "Reset",
     "ResourceLog",
     "Retention",
+    "Revisions",
+    "SEALS",
     "Seal",
     "Snapshot",
     "State",
+    "TextContent",
     "Update",
     "Utf8Decoder",
+    "WINDOW",
     "decode_cursor",
     "encode_cursor",
+    "encode_json",
     "fold",
+    "parse_json",
 ]

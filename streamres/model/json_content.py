@@ -10,6 +10,7 @@ from streamres.model.delta import Patch, Snapshot
 from streamres.model.document import Document
 from streamres.model.json_value import parse_json
 from streamres.model.lowering import lowered_to
+from streamres.model.operations import Operations
 from streamres.model.patch import encode_patch, merged, parse_patch
 
 if TYPE_CHECKING:
@@ -32,21 +33,22 @@ class _JsonText(TextContent):
 class JsonContent:
     """The patches of one epoch, in bytes of their operations, and the document at its head."""
 
-    __slots__ = ("_begin", "_document", "_limits", "_operations", "_text")
+    __slots__ = ("_document", "_limits", "_text", "operations")
 
     kind: ClassVar[Kind] = "json"
 
-    def __init__(self, limits: Limits, document: Document | None = None) -> None:
+    def __init__(
+        self, limits: Limits, document: Document | None = None, operations: Operations | None = None
+    ) -> None:
         self._limits = limits
         self._document = document or Document(limits)
-        self._begin = 0
-        self._operations = bytearray()  # from the offset _begin on, each with a comma after it
+        self.operations = operations or Operations()
         self._text: _JsonText | None = None
 
     @property
     def length(self) -> int:
         """Bytes of operations since the epoch began; those before the floor are forgotten."""
-        return self._begin + len(self._operations)
+        return self.operations.length
 
     @property
     def document(self) -> Document:
@@ -65,13 +67,13 @@ class JsonContent:
             return
         encoded = encode_patch(operations)
         self._document.apply(operations, encoded)
-        self._operations += encoded[1:-1] + b","
+        self.operations.append(encoded[1:-1] + b",")
         self._text = None
 
     def replaced(self, data: bytes) -> JsonContent:
         """Gives the content of a new epoch, begun with the document whose JSON is `data`; raises as `append`."""
         document = Document(self._limits, parse_json(data, max_depth=self._limits.json_depth))
-        return JsonContent(self._limits, document)
+        return JsonContent(self._limits, document, self.operations.begun())
 
     def digest(self) -> str | None:
         """Gives the digest of the document; None outside I-JSON (SR-3.4)."""
@@ -79,8 +81,7 @@ class JsonContent:
 
     def forget(self, length: int) -> None:
         """Drops the operations before the offset `length`: nobody can ask for them any more."""
-        del self._operations[: length - self._begin]
-        self._begin = length
+        self.operations.forget(length)
 
     def snapshot(self, head: Position) -> Snapshot:
         """Gives the whole document; the same bytes to everyone while it stands."""
@@ -113,5 +114,4 @@ class JsonContent:
         return Patch(start=start, stop=stop, operations=operations)
 
     def _between(self, start: Position, stop: Position) -> bytes:
-        begin, end = start.length - self._begin, stop.length - self._begin
-        return b"[" + self._operations[begin : max(begin, end - 1)] + b"]"
+        return b"[" + self.operations.between(start.length, max(start.length, stop.length - 1)) + b"]"

@@ -10,7 +10,6 @@ import json
 from collections import Counter
 from decimal import Decimal, DecimalException
 from hashlib import sha256
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import rfc8785
@@ -127,7 +126,7 @@ def _holds(value: float, text: str) -> bool:
         digits = len(sent.normalize().as_tuple().digits)
     except DecimalException:
         return False  # an exponent beyond all bounds
-    return isfinite(value) and Decimal(f"{value:.{digits - 1}e}") == sent
+    return Decimal(f"{value:.{digits - 1}e}") == sent
 
 
 def _constant(name: str) -> NoReturn:

@@ -6,7 +6,7 @@ Pure: epochs come from outside, nothing waits, nothing is told to anyone. Every 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Self, get_args
 
 from streamres.errors import DeltaError, ResourceSealed, RevisionConflict
 from streamres.limits import Limits
@@ -61,19 +61,36 @@ class ResourceLog:
     ) -> None:
         self.uri = uri
         self._limits = limits = limits or Limits()
-        self._content = _content_of(kind, limits)
+        self.content = _content_of(kind, limits)
         if content:
-            self._content = self._content.replaced(content)
-        length = self._content.length
-        self._revisions = Revisions(length)
-        self._producers: Producers[Head] = Producers(max_producers=limits.producers)
+            self.content = self.content.replaced(content)
+        length = self.content.length
+        self.revisions = Revisions(length)
+        self.producers: Producers[Head] = Producers(max_producers=limits.producers)
         self.head = Head(position=Position(epoch, 0, length))
+
+    @classmethod
+    def restored(
+        cls,
+        uri: str,
+        *,
+        content: BlobContent | JsonContent,
+        revisions: Revisions,
+        head: Head,
+        producers: Producers[Head],
+        limits: Limits,
+    ) -> Self:
+        """Gives a log as a store has kept its parts."""
+        log = cls(uri, epoch=head.position.epoch, limits=limits)
+        log.content, log.revisions, log.producers = content, revisions, producers
+        log.head = head
+        return log
 
     @property
     def floor(self) -> Position:
         """The oldest position of which the history is certain; older cursors are `expired` (SR-5.5)."""
-        floor = self._revisions.floor
-        return Position(self.head.position.epoch, floor, self._revisions.end(floor))
+        floor = self.revisions.floor
+        return Position(self.head.position.epoch, floor, self.revisions.end(floor))
 
     def commit(
         self,
@@ -95,7 +112,7 @@ class ResourceLog:
         """
         if number is not None:
             parts = (data, (seal or "").encode())
-            if (first := self._producers.repeated(self.uri, number, parts)) is not None:
+            if (first := self.producers.repeated(self.uri, number, parts)) is not None:
                 return first
         head = self.head
         if expected_revision is not None and expected_revision != head.position.revision:
@@ -104,17 +121,17 @@ class ResourceLog:
             if not data and seal == head.state:
                 return head
             raise ResourceSealed(self.uri, head.state)
-        self._content.append(data)
-        if self._content.length > head.position.length or seal:
-            self._revisions.append(self._content.length)
-            position = Position(head.position.epoch, head.position.revision + 1, self._content.length)
-            digest = self._content.digest() if seal else None
+        self.content.append(data)
+        if self.content.length > head.position.length or seal:
+            self.revisions.append(self.content.length)
+            position = Position(head.position.epoch, head.position.revision + 1, self.content.length)
+            digest = self.content.digest() if seal else None
             self.head = Head(position=position, state=seal or "open", digest=digest)
-            if isinstance(self._content, JsonContent):
+            if isinstance(self.content, JsonContent):
                 # A reader that is further behind than a document can be large is better off with the document.
                 self.compact_to(self._limits.json_bytes)
         if number is not None:
-            self._producers.record(number, parts, self.head)
+            self.producers.record(number, parts, self.head)
         return self.head
 
     def replace(self, data: bytes, *, epoch: int) -> Head:
@@ -128,27 +145,27 @@ class ResourceLog:
             raise ResourceSealed(self.uri, self.head.state)
         if epoch == self.head.position.epoch:
             raise DeltaError("replaced content needs an epoch of its own")
-        self._content = self._content.replaced(data)
-        self._revisions = Revisions(self._content.length)
-        self.head = Head(position=Position(epoch, 0, self._content.length))
+        self.content = self.content.replaced(data)
+        self.revisions = self.revisions.begun(self.content.length)
+        self.head = Head(position=Position(epoch, 0, self.content.length))
         return self.head
 
     def compact(self, floor: int) -> None:
         """Forgets the revisions below `floor`; the content and the head stay (SR-3.5, SR-4.5)."""
         floor = min(floor, self.head.position.revision)
-        if floor > self._revisions.floor:
-            self._revisions.forget(floor)
-            if isinstance(self._content, JsonContent):
-                self._content.forget(self._revisions.end(floor))
+        if floor > self.revisions.floor:
+            self.revisions.forget(floor)
+            if isinstance(self.content, JsonContent):
+                self.content.forget(self.revisions.end(floor))
 
     def compact_to(self, history_bytes: int) -> None:
         """Forgets the oldest revisions, so that about `history_bytes` of deltas stay: a quarter more at most.
 
         What is forgotten is forgotten in strides, since each costs a walk over the revisions.
         """
-        length = self._content.length
+        length = self.content.length
         if length - self.floor.length > history_bytes + history_bytes // 4:
-            self.compact(self._revisions.reaching(length - history_bytes))
+            self.compact(self.revisions.reaching(length - history_bytes))
 
     def read(
         self,
@@ -165,7 +182,7 @@ class ResourceLog:
         alone.
         """
         reset = None if since is None else self._refusal(since)
-        content, head = self._content, self.head.position
+        content, head = self.content, self.head.position
         if isinstance(content, JsonContent):
             if since is not None and reset is None:
                 stop = self._patch_stop(since.length, max_bytes)
@@ -193,8 +210,8 @@ class ResourceLog:
         # Kept, each operation has a comma after it; sent, they have brackets around them: one byte more in all.
         if max_bytes is None or begin == head.length or begin + max_bytes > head.length:
             return head
-        revision = max(self._revisions.within(begin + max_bytes - 1), self._revisions.within(begin) + 1)
-        length = self._revisions.end(revision)
+        revision = max(self.revisions.within(begin + max_bytes - 1), self.revisions.within(begin) + 1)
+        length = self.revisions.end(revision)
         return head if length == head.length else Position(head.epoch, revision, length)
 
     def _stop(self, content: BlobContent, begin: int, max_bytes: int | None) -> Position:
@@ -205,7 +222,7 @@ class ResourceLog:
         length = content.boundary_before(begin + max_bytes, after=begin)
         if length == head.length:
             return head
-        return Position(head.epoch, self._revisions.reaching(length), length)
+        return Position(head.epoch, self.revisions.reaching(length), length)
 
     def _refusal(self, since: Position) -> Reset | None:
         """Why no delta can be given from `since` (SR-5.5)."""
@@ -214,15 +231,15 @@ class ResourceLog:
             return "epoch"
         if since.revision > head.revision:
             return "ahead"
-        floor = self._revisions.floor
+        floor = self.revisions.floor
         if since.revision < floor:
             return "expired"
-        end = self._revisions.end(since.revision)
-        begin = self._revisions.end(since.revision - 1) if since.revision > floor else -1
+        end = self.revisions.end(since.revision)
+        begin = self.revisions.end(since.revision - 1) if since.revision > floor else -1
         if since.length == end:
             return None
-        if isinstance(self._content, BlobContent) and begin < since.length < end:
-            return None if self._content.is_boundary(since.length) else "epoch"
+        if isinstance(self.content, BlobContent) and begin < since.length < end:
+            return None if self.content.is_boundary(since.length) else "epoch"
         return "epoch"  # a position that this history never had: it belongs to another
 
 

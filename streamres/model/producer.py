@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from streamres.errors import LimitExceeded, ProducerConflict, ProducerFenced, ProducerGap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 WINDOW: Final = 64
 """Appends of one producer whose repeat is recognized; a producer has no more of them under way at once."""
@@ -73,6 +73,15 @@ class Producers(Generic[AckT]):
             if digest == _digest(parts):
                 return acknowledgement
         raise ProducerConflict(uri, number.seq, next_seq)
+
+    def track(self, producer: str) -> tuple[int, int, Sequence[tuple[bytes, AckT]]]:
+        """Gives what is known of a producer: its epoch, the next number, and its last appends, by digest."""
+        track = self._tracks[producer]
+        return track.epoch, track.next_seq, track.recent
+
+    def restore(self, producer: str, epoch: int, next_seq: int, recent: Iterable[tuple[bytes, AckT]]) -> None:
+        """Takes up what a store has kept of a producer."""
+        self._tracks[producer] = _Track(epoch, next_seq, deque(recent, maxlen=WINDOW))
 
     def record(self, number: AppendNumber, parts: Iterable[bytes], acknowledgement: AckT) -> None:
         """Remembers an append that was made; the caller has asked `repeated` in the same step."""

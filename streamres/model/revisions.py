@@ -32,6 +32,10 @@ class Revisions:
         """Gives the last revision at which the content is at most so long."""
         return self.floor + bisect_right(self._ends, length) - 1
 
+    def begun(self, length: int) -> Revisions:
+        """Gives those of a new epoch whose first content is so long."""
+        return Revisions(length)
+
     def forget(self, floor: int) -> None:
         """Forgets the revisions below `floor`."""
         self._ends = self._ends[floor - self.floor :]

@@ -43,6 +43,7 @@ CODES: Final[Mapping[type[errors.StreamresError], int]] = {
     errors.DeltaError: INVALID_PARAMS,
     errors.DigestMismatch: INTERNAL_ERROR,
     errors.LimitExceeded: INVALID_PARAMS,
+    errors.StoreError: INTERNAL_ERROR,
     errors.TransportError: INTERNAL_ERROR,
     errors.ConnectionLost: INTERNAL_ERROR,
     errors.RpcError: INTERNAL_ERROR,
@@ -70,6 +71,8 @@ UPLOAD_STATUS: Final[Mapping[type[errors.StreamresError], int]] = {
     errors.ProducerGap: 409,
     errors.ProducerFenced: 409,
     errors.LimitExceeded: 413,
+    # Asked again later it may be kept: there is space again, or the cluster has a leader.
+    errors.StoreError: 503,
 }
 """The status of an upload's answer by exception; 400 for the rest."""
 

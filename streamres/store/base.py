@@ -13,6 +13,7 @@ S6  what a subscriber costs is one position a resource
 from __future__ import annotations
 
 import asyncio
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from streamres.model import AppendNumber, Description, Entry, Head, Position, Reading, Seal
 
 
+@lru_cache(maxsize=4096)
 def covering(uri: str) -> tuple[str, ...]:
     """Gives the URIs whose watching covers the resource at `uri`: its own, and each above it that ends in `/`."""
     above = [uri[: index + 1] for index, char in enumerate(uri) if char == "/"]

@@ -7,7 +7,6 @@ of content that only grows, so a reader that is slow holds up nobody (S4).
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import contextmanager
 from itertools import islice
 from secrets import randbits
 from time import monotonic
@@ -16,12 +15,14 @@ from typing import TYPE_CHECKING
 from streamres.errors import LimitExceeded, ResourceExists, ResourceNotFound
 from streamres.limits import Limits
 from streamres.model import EPOCH_BITS, Entry, ResourceLog, Retention
-from streamres.store.base import Watch, covering
+from streamres.store.watches import Watches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
 
     from streamres.model import AppendNumber, Description, Head, Position, Reading, Seal
+    from streamres.store.base import Watch
 
 
 class MemoryStore:
@@ -33,9 +34,7 @@ class MemoryStore:
         self._retentions: defaultdict[str, Retention] = defaultdict(lambda: Retention(self._limits))
         self._logs: dict[str, ResourceLog] = {}
         self._descriptions: dict[str, Description] = {}
-        self._covering: dict[str, tuple[str, ...]] = {}
-        self._watches: defaultdict[str, set[Watch]] = defaultdict(set)
-        self._list_watches: set[Watch] = set()
+        self._watches = Watches()
 
     async def create(self, description: Description, content: bytes = b"") -> Head:
         if description.uri in self._logs:
@@ -102,23 +101,8 @@ class MemoryStore:
             Entry(head=self._logs[uri].head, description=self._descriptions[uri]) for uri in islice(uris, limit)
         ]
 
-    @contextmanager
-    def watch(self, uris: Iterable[str], *, list_changed: bool = False) -> Iterator[Watch]:
-        watch = Watch()
-        watched = tuple(uris)
-        for uri in watched:
-            self._watches[uri].add(watch)
-        if list_changed:
-            self._list_watches.add(watch)
-        try:
-            yield watch
-        finally:
-            self._list_watches.discard(watch)
-            for uri in watched:
-                watches = self._watches[uri]
-                watches.discard(watch)
-                if not watches:
-                    del self._watches[uri]
+    def watch(self, uris: Iterable[str], *, list_changed: bool = False) -> AbstractContextManager[Watch]:
+        return self._watches.watch(uris, list_changed=list_changed)
 
     def _log(self, uri: str) -> ResourceLog:
         try:
@@ -139,9 +123,7 @@ class MemoryStore:
     def _add(self, description: Description, log: ResourceLog) -> Head:
         self._logs[log.uri] = log
         self._descriptions[log.uri] = description
-        self._covering[log.uri] = covering(log.uri)
-        for watch in self._list_watches:
-            watch.mark_list()
+        self._watches.mark_list()
         return self._mark(log)
 
     def _forget(self, log: ResourceLog) -> None:
@@ -150,7 +132,5 @@ class MemoryStore:
 
     def _mark(self, log: ResourceLog) -> Head:
         self._forget(log)
-        for uri in self._covering[log.uri]:
-            for watch in self._watches.get(uri, ()):
-                watch.mark(log.uri, log.head)
+        self._watches.mark(log.uri, log.head)
         return log.head

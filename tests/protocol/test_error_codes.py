@@ -38,6 +38,7 @@ EXAMPLES: list[tuple[errors.StreamresError, int, object]] = [
     (errors.DeltaError("x"), -32602, {"reason": "invalid_content"}),
     (errors.DigestMismatch("u", "a", "b"), -32603, None),
     (errors.LimitExceeded("l", 1, "a"), -32602, {"reason": "limit", "limit": "l", "value": 1}),
+    (errors.StoreError("x"), -32603, None),
     (errors.TransportError("x"), -32603, None),
     (errors.ConnectionLost("x"), -32603, None),
     (errors.RpcError(-1, "x", {}), -32603, None),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
 
 from streamres.limits import Limits
 from streamres.store import MemoryStore
+from streamres.store.sqlite import SqliteStore
 
 from .scene import URI, described
 
@@ -26,8 +29,16 @@ async def memory(limits: Limits) -> AsyncIterator[Store]:
     yield MemoryStore(limits)
 
 
+@asynccontextmanager
+async def sqlite(limits: Limits) -> AsyncIterator[Store]:
+    with TemporaryDirectory(prefix="streamres-") as folder:
+        async with SqliteStore.open(Path(folder) / "store.db", limits) as store:
+            yield store
+
+
 BACKENDS: dict[str, Callable[[Limits], AbstractAsyncContextManager[Store]]] = {
     "memory": memory,
+    "sqlite": sqlite,
 }
 
 

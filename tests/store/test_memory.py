@@ -36,7 +36,6 @@ async def test_nothing_is_kept_of_a_watch_that_ended_however_it_ended() -> None:
         with anyio.fail_after(5):
             await leave(store)
         assert not store._watches
-        assert not store._list_watches
 
 
 @requirement("S6")

@@ -1,0 +1,5 @@
+"""The store in one file."""
+
+from streamres.store.sqlite.store import SqliteStore
+
+__all__ = ["SqliteStore"]

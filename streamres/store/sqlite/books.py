@@ -1,0 +1,201 @@
+"""The writer's books, and what can be done with them; everything here runs in the writer's thread."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from secrets import randbits
+from typing import TYPE_CHECKING, Final
+
+from streamres.errors import LimitExceeded, ResourceExists, ResourceNotFound
+from streamres.model import EPOCH_BITS, Head, Position, ResourceLog
+from streamres.store.sqlite.book import Book
+from streamres.store.sqlite.rows import description_json, find
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+
+    from streamres.limits import Limits
+    from streamres.model import AppendNumber, Description, Seal
+
+KEPT: Final = 256
+"""Books at hand; others are read from the file when they are written to again."""
+
+DISCARDED_S: Final = 60.0
+"""Seconds for which replaced content stays for those who still read it."""
+
+
+class Books:
+    """The resources of one file as its writer sees them."""
+
+    def __init__(self, db: sqlite3.Connection, limits: Limits, clock: Callable[[], float]) -> None:
+        self._db = db
+        self._limits = limits
+        self._clock = clock
+        self._books: OrderedDict[str, Book] = OrderedDict()
+        self._touched: dict[str, Book] = {}
+        self._list_changed = False
+        self._version = 0
+
+    def begin(self) -> None:
+        """Begins a batch; what another program wrote meanwhile is read anew."""
+        self._db.execute("BEGIN IMMEDIATE")
+        version = self._db.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._version:
+            self._books.clear()
+            self._version = version
+
+    def finish(self) -> tuple[int, dict[str, Head], bool]:
+        """Puts the batch into the file; gives its number, the heads that changed, and whether the list did.
+
+        Once it returns, the batch is on the disk.
+        """
+        change = 0
+        if self._touched:
+            change = self._next("change")
+            now = self._clock()
+            for book in self._touched.values():
+                book.write(change, now)
+        self._db.execute("COMMIT")
+        heads = {uri: book.log.head for uri, book in self._touched.items() if book.told is not book.log.head}
+        for book in self._touched.values():
+            book.told = book.log.head
+        listed, self._list_changed = self._list_changed, False
+        self._touched = {}
+        while len(self._books) > KEPT:
+            self._books.popitem(last=False)
+        return change, heads, listed
+
+    def forget(self) -> None:
+        """Gives the batch up: nothing of it is in the file, and the books are read anew."""
+        self._books.clear()
+        self._touched = {}
+        self._list_changed = False
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+    def create(self, description: Description, content: bytes) -> Head:
+        """Makes a resource; see `Store.create`."""
+        if self._there(description.uri):
+            raise ResourceExists(description.uri)
+        return self._create(description, content).log.head
+
+    def append(
+        self,
+        uri: str,
+        data: bytes,
+        seal: Seal | None,
+        number: AppendNumber | None,
+        expected: int | None,
+        create: Description | None,
+    ) -> Head:
+        """Appends, seals, or both; see `Store.append`."""
+        if create is not None and not self._there(uri):
+            # The append is tried before anything is made: a refusal leaves no resource.
+            trial = ResourceLog(uri, epoch=0, kind=create.kind, limits=self._limits)
+            trial.commit(data, seal=seal, number=number, expected_revision=expected)
+            book = self._create(create, b"")
+        else:
+            book = self._book(uri)
+        before = book.log.head
+        head = book.commit(data, seal, number, expected)
+        if number is not None or book.log.head is not before:
+            self._touched[uri] = book
+        return head
+
+    def replace(self, uri: str, data: bytes) -> Head:
+        """Puts other content in place; see `Store.replace`."""
+        book = self._book(uri)
+        epoch = old = book.log.head.position.epoch
+        while epoch == old:
+            epoch = randbits(EPOCH_BITS)
+        if uri in self._touched:
+            book.write(self._next("change"), self._clock())  # what the same batch appended has pieces of its own
+        head = book.replace(data, epoch, self._next("content"), self._clock())
+        self._touched[uri] = book
+        return head
+
+    def compact(self, uri: str, floor: int) -> Head:
+        """Forgets the revisions below `floor`; see `Store.compact`."""
+        book = self._book(uri)
+        if uri in self._touched:
+            book.write(self._next("change"), self._clock())  # revisions are looked up in the file
+        book.log.compact(floor)
+        self._touched[uri] = book
+        return book.log.head
+
+    def remove(self, uri: str) -> None:
+        """Removes a resource with all that is kept of it.
+
+        Raises:
+            ResourceNotFound: there is none.
+        """
+        row = find(self._db, uri)
+        self._books.pop(uri, None)
+        self._touched.pop(uri, None)
+        self._discard(row.content)
+        for statement in (
+            "DELETE FROM resource WHERE id = ?",
+            "DELETE FROM producer WHERE resource = ?",
+            "DELETE FROM acknowledged WHERE resource = ?",
+        ):
+            self._db.execute(statement, (row.id,))
+        self._list_changed = True
+
+    def sweep(self) -> None:
+        """Removes content that was replaced a while ago."""
+        limit = self._clock() - DISCARDED_S
+        for (content,) in self._db.execute("SELECT content FROM discarded WHERE at < ?", (limit,)).fetchall():
+            self._db.execute("DELETE FROM piece WHERE content = ?", (content,))
+            self._db.execute("DELETE FROM document WHERE content = ?", (content,))
+            self._db.execute("DELETE FROM discarded WHERE content = ?", (content,))
+
+    def _discard(self, content: int) -> None:
+        self._db.execute("INSERT INTO discarded VALUES (?, ?)", (content, self._clock()))
+
+    def _there(self, uri: str) -> bool:
+        try:
+            self._book(uri)
+        except ResourceNotFound:
+            return False
+        return True
+
+    def _book(self, uri: str) -> Book:
+        book = self._books.get(uri)
+        if book is None:
+            book = self._books[uri] = Book(self._db, find(self._db, uri), self._limits)
+        self._books.move_to_end(uri)
+        return book
+
+    def _create(self, description: Description, content: bytes) -> Book:
+        limits = self._limits
+        if self._db.execute("SELECT count(*) FROM resource").fetchone()[0] >= limits.resources:
+            raise LimitExceeded("resources", limits.resources, "remove some with `streamres gc`")
+        head = Head(position=Position(randbits(EPOCH_BITS), 0, 0))
+        if content:
+            ResourceLog(description.uri, epoch=0, kind=description.kind, content=content, limits=limits)
+        self._db.execute(
+            "INSERT INTO resource (uri, description, content, epoch, revision, length, state, floor, floor_length,"
+            " change, changed_at) VALUES (?, ?, ?, ?, 0, 0, 'open', 0, 0, 0, ?)",
+            (
+                description.uri,
+                description_json(description),
+                self._next("content"),
+                head.position.epoch,
+                self._clock(),
+            ),
+        )
+        self._list_changed = True
+        book = self._book(description.uri)
+        if content:
+            book.log.content = book.log.content.replaced(content)
+            book.log.revisions = book.log.revisions.begun(book.log.content.length)
+            epoch = book.log.head.position.epoch
+            book.log.head = Head(position=Position(epoch, 0, book.log.content.length))
+            book.begin(book.row.content)
+        self._touched[description.uri] = book
+        return book
+
+    def _next(self, name: str) -> int:
+        row = self._db.execute("UPDATE counter SET value = value + 1 WHERE name = ? RETURNING value", (name,))
+        return int(row.fetchone()[0])

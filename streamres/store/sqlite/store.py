@@ -1,0 +1,210 @@
+"""The store in one file: kept when acknowledged, through a crash and a power cut.
+
+One thread writes; reads go by a connection of their own, so neither waits for the other (S4). A read takes some
+tens of microseconds from the operating system's cache, less than to hand it to a thread and back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from time import time
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from streamres.errors import LimitExceeded
+from streamres.limits import Limits
+from streamres.model import JsonContent, Producers, ResourceLog
+from streamres.store.sqlite.book import stored_content
+from streamres.store.sqlite.documents import Documents
+from streamres.store.sqlite.pieces import Pieces, StoredOperations, StoredRevisions
+from streamres.store.sqlite.rows import COLUMNS, find, row_of
+from streamres.store.sqlite.schema import explained, open_file
+from streamres.store.sqlite.writer import Writer
+from streamres.store.watches import Watches
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
+
+    from streamres.model import AppendNumber, Description, Entry, Head, Position, Reading, Seal
+    from streamres.store.base import Watch
+    from streamres.store.sqlite.books import Books
+    from streamres.store.sqlite.rows import Row
+
+ResultT = TypeVar("ResultT")
+
+POLL_S: Final = 0.1
+"""Seconds between looks whether another program has written to the file."""
+
+SWEEP_S: Final = 30.0
+"""Seconds between looks whether replaced content can go."""
+
+
+class SqliteStore:
+    """Keeps every resource in one file; made by `open`."""
+
+    def __init__(self, path: Path, limits: Limits, clock: Callable[[], float]) -> None:
+        self.path = path = path.expanduser()
+        self._limits = limits
+        self._watches = Watches()
+        self._writer = Writer(path, limits, clock, self._told)
+        self._db = open_file(path, writes=False)
+        self._documents = Documents(limits)
+        self._seen = self._newest_change()
+        self._version = self._data_version()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, path: Path | str, limits: Limits | None = None, *, clock: Callable[[], float] = time
+    ) -> AsyncIterator[SqliteStore]:
+        """Gives the store in the file at `path`, made if need be, while the context lasts.
+
+        Raises:
+            StoreError: it cannot be opened, is something else, or of a newer version.
+        """
+        store = cls(Path(path), limits or Limits(), clock)
+        looking = asyncio.create_task(store._look())
+        try:
+            yield store
+        finally:
+            looking.cancel()
+            await store._writer.close()
+            store._db.close()
+
+    async def create(self, description: Description, content: bytes = b"") -> Head:
+        self._check_size(content)
+        return await self._write(lambda books: books.create(description, content), len(content))
+
+    async def append(
+        self,
+        uri: str,
+        data: bytes,
+        *,
+        seal: Seal | None = None,
+        number: AppendNumber | None = None,
+        expected_revision: int | None = None,
+        create: Description | None = None,
+    ) -> Head:
+        self._check_size(data)
+        return await self._write(
+            lambda books: books.append(uri, data, seal, number, expected_revision, create), len(data)
+        )
+
+    async def replace(self, uri: str, data: bytes) -> Head:
+        self._check_size(data)
+        return await self._write(lambda books: books.replace(uri, data), len(data))
+
+    async def compact(self, uri: str, floor: int) -> None:
+        await self._write(lambda books: books.compact(uri, floor), 0)
+
+    async def remove(self, uri: str) -> None:
+        """Removes a resource with all that is kept of it.
+
+        Raises:
+            ResourceNotFound: there is none.
+        """
+        await self._write(lambda books: books.remove(uri), 0)
+
+    async def entry(self, uri: str) -> Entry:
+        with explained(self.path):
+            return find(self._db, uri).entry
+
+    async def read(
+        self,
+        uri: str,
+        since: Position | None = None,
+        *,
+        max_bytes: int | None = None,
+        tail_bytes: int | None = None,
+        append_op: bool = True,
+    ) -> Reading:
+        with explained(self.path), self._as_it_is():
+            log = self._log(find(self._db, uri))
+            return log.read(since, max_bytes=max_bytes, tail_bytes=tail_bytes, append_op=append_op)
+
+    async def list(self, *, after: str | None = None, limit: int) -> list[Entry]:
+        with explained(self.path):
+            rows = self._db.execute(
+                f"SELECT {COLUMNS} FROM resource WHERE id > coalesce((SELECT id FROM resource WHERE uri = ?), 0)"
+                " ORDER BY id LIMIT ?",
+                (after, limit),
+            ).fetchall()
+        return [row_of(values).entry for values in rows]
+
+    def watch(self, uris: Iterable[str], *, list_changed: bool = False) -> AbstractContextManager[Watch]:
+        return self._watches.watch(uris, list_changed=list_changed)
+
+    def _log(self, row: Row) -> ResourceLog:
+        pieces = Pieces(self._db, row.content)
+        position = row.head.position
+        stored = stored_content(pieces, row.description.kind, position.length)
+        content = (
+            stored
+            if row.description.kind != "json"
+            else JsonContent(self._limits, self._documents.at(row, stored), StoredOperations(stored))
+        )
+        return ResourceLog.restored(
+            row.description.uri,
+            content=content,
+            revisions=StoredRevisions(
+                pieces, floor=row.floor, floor_length=row.floor_length, head=position.revision
+            ),
+            head=row.head,
+            producers=Producers(max_producers=0),
+            limits=self._limits,
+        )
+
+    @contextmanager
+    def _as_it_is(self) -> Iterator[None]:
+        """Sees one state of the file in all that is asked."""
+        self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._db.execute("COMMIT")
+
+    async def _write(self, act: Callable[[Books], ResultT], size: int) -> ResultT:
+        return await self._writer.write(act, size)
+
+    def _check_size(self, data: bytes) -> None:
+        if len(data) > self._limits.append_bytes:
+            raise LimitExceeded("append_bytes", self._limits.append_bytes, "make several appends of it")
+
+    def _told(self, change: int, heads: dict[str, Head], listed: bool) -> None:
+        """Hears from the writer, in the loop, what a batch changed."""
+        if change == self._seen + 1:
+            self._seen = change
+        for uri, head in heads.items():
+            self._watches.mark(uri, head)
+        if listed:
+            self._watches.mark_list()
+
+    async def _look(self) -> None:
+        """Finds what other programs wrote, for as long as the store is open."""
+        since_swept = 0.0
+        while True:
+            await asyncio.sleep(POLL_S)
+            since_swept += POLL_S
+            if since_swept >= SWEEP_S:
+                since_swept = 0.0
+                await self._write(lambda books: books.sweep(), 0)
+            if (version := self._data_version()) == self._version:
+                continue
+            self._version = version
+            rows = self._db.execute(
+                f"SELECT {COLUMNS} FROM resource WHERE change > ? ORDER BY change", (self._seen,)
+            ).fetchall()
+            for values in rows:
+                row = row_of(values)
+                self._seen = row.change
+                self._watches.mark(row.description.uri, row.head)
+            if rows:
+                self._watches.mark_list()
+
+    def _data_version(self) -> int:
+        return int(self._db.execute("PRAGMA data_version").fetchone()[0])
+
+    def _newest_change(self) -> int:
+        return int(self._db.execute("SELECT value FROM counter WHERE name = 'change'").fetchone()[0])
