@@ -18,6 +18,14 @@ _Port = Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.
 _Kind = Annotated[
     Literal["text", "blob"], typer.Option(help="text: UTF-8, anything else as U+FFFD; blob: the very bytes.")
 ]
+_Store = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Where to keep it: memory:, sqlite:PATH or nats://HOST:PORT.",
+        show_default="sqlite: in your data folder",
+    ),
+]
 _Url = Annotated[str, typer.Argument(help="The server, as http://127.0.0.1:8765/mcp.", show_default=False)]
 
 app = typer.Typer(
@@ -46,6 +54,17 @@ def _run(
             show_default="where the output is a terminal",
         ),
     ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep it where `streamres serve` does.")
+    ] = False,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Keep it elsewhere: sqlite:PATH or nats://HOST:PORT.",
+            show_default="memory:, gone at the end",
+        ),
+    ] = None,
 ) -> None:
     """Run a command as always and serve its output live.
 
@@ -53,7 +72,13 @@ def _run(
     """
     from streamres.cli.run import run
 
-    raise typer.Exit(run(command, uri=uri, kind=kind, host=host, port=port, linger_s=linger, pty=pty))
+    if keep and store is None:
+        from streamres.cli.keeping import default_store
+
+        store = default_store()
+    raise typer.Exit(
+        run(command, uri=uri, kind=kind, host=host, port=port, linger_s=linger, pty=pty, store=store or "memory:")
+    )
 
 
 @app.command("tail")
@@ -108,21 +133,26 @@ def _serve(
     stdio: Annotated[
         bool, typer.Option("--stdio", help="Serve the client that started this, on standard input and output.")
     ] = False,
+    store: _Store = None,
 ) -> None:
-    """Serve an empty server that others push to.
+    """Serve what is kept, and what others push.
 
-    With --stdio an AI client starts it and reads from it, until it closes standard input. Give --port too: what is
-    pushed there is what the client sees, and without a port there is no way in.
+    With --stdio an AI client starts it and reads from it, until it closes standard input. What is pushed meanwhile
+    comes in by --port, or by another server of the same store.
     """
+    from streamres.cli.keeping import default_store
     from streamres.cli.serve import serve, serve_stdio
     from streamres.limits import Limits
 
     limits = Limits(history_bytes=history_bytes, history_s=history_s)
+    store = store or default_store()
     if not stdio:
-        raise typer.Exit(serve(host=host or _HOST, port=_PORT if port is None else port, limits=limits))
+        raise typer.Exit(
+            serve(host=host or _HOST, port=_PORT if port is None else port, store=store, limits=limits)
+        )
     if port is None and host is not None:
         raise typer.BadParameter("with --stdio it needs --port", param_hint="--host")
-    raise typer.Exit(serve_stdio(host=host or _HOST, port=port, limits=limits))
+    raise typer.Exit(serve_stdio(host=host or _HOST, port=port, store=store, limits=limits))
 
 
 @app.command("push")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -15,23 +15,37 @@ import anyio.lowlevel
 
 from streamres.app import Server
 from streamres.cli import words
+from streamres.cli.keeping import kept
 from streamres.errors import StreamresError
+from streamres.limits import Limits
 from streamres.sources import signals
 from streamres.sources.command import CommandNotStarted, resize, start
+from streamres.sources.lease import lease
 from streamres.sources.recording import Recording
+from streamres.store.sqlite import SqliteStore
 from streamres.transport import allow_connections, bind
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from streamres.app import Resource
     from streamres.model import Kind
     from streamres.sources.command import Command, Ended
+    from streamres.store import Store
 
 
 def run(
-    argv: Sequence[str], *, uri: str | None, kind: Kind, host: str, port: int, linger_s: float, pty: bool | None
+    argv: Sequence[str],
+    *,
+    uri: str | None,
+    kind: Kind,
+    host: str,
+    port: int,
+    linger_s: float,
+    pty: bool | None,
+    store: str,
 ) -> int:
     """Runs the command and gives its exit code, or 125 to 127 for what kept it from running."""
     try:
@@ -43,8 +57,12 @@ def run(
     mask = signals.block()
 
     async def main() -> int:
-        runner = _Runner(argv, uri or _uri_for(argv[0]), kind, linger_s)
-        return await runner.run(sock, pty, mask)
+        limits = Limits()
+        # Opened before the command is started: one whose log cannot be kept is not run.
+        async with kept(store, limits) as opened:
+            runner = _Runner(argv, uri or _uri_for(argv[0]), kind, linger_s)
+            with _held(opened, runner.uri):
+                return await runner.run(Server("streamres run", store=opened, limits=limits), sock, pty, mask)
 
     try:
         return anyio.run(main, backend_options={"use_uvloop": True})
@@ -59,15 +77,14 @@ def run(
 class _Runner:
     def __init__(self, argv: Sequence[str], uri: str, kind: Kind, linger_s: float) -> None:
         self._argv = argv
-        self._uri = uri
+        self.uri = uri
         self._kind = kind
         self._linger_s = linger_s
         self._interrupted = False
         self._afterwards = anyio.CancelScope()
 
-    async def run(self, sock: socket.socket, pty: bool | None, mask: set[int]) -> int:
-        server = Server("streamres run")
-        log = await server.create(self._uri, kind=self._kind, title=" ".join(self._argv)[:200])
+    async def run(self, server: Server, sock: socket.socket, pty: bool | None, mask: set[int]) -> int:
+        log = await server.create(self.uri, kind=self._kind, title=" ".join(self._argv)[:200])
         command = start(self._argv, pty=pty, signal_mask=mask)
         token = anyio.lowlevel.current_token()
 
@@ -78,7 +95,7 @@ class _Runner:
         signals.listen(on_signal)
         allow_connections(server.limits.connections)
         async with server.serve(sock=sock) as url:
-            words.say(f"{self._uri} is live at {url}")
+            words.say(f"{self.uri} is live at {url}")
             ended = await self._record(command, log)
             with self._afterwards:
                 if self._linger_s and not self._interrupted:
@@ -108,6 +125,11 @@ class _Runner:
                 command.send(number)
         else:
             self._afterwards.cancel()
+
+
+def _held(store: Store, uri: str) -> AbstractContextManager[None]:
+    """Has the log sealed by others should this process be killed."""
+    return lease(store.path, uri) if isinstance(store, SqliteStore) else nullcontext()
 
 
 def _uri_for(name: str) -> str:

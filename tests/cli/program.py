@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -25,8 +26,13 @@ def streamres(*args: str, stdin: bytes = b"", timeout_s: float = TIMEOUT_S) -> s
     )
 
 
+_DATA = tempfile.TemporaryDirectory(prefix="streamres-")
+
+
 def environment() -> dict[str, str]:
-    return {**os.environ, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"}
+    """That of a user of its own: what one keeps, another does not see."""
+    data = tempfile.mkdtemp(dir=_DATA.name)
+    return {**os.environ, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1", "XDG_DATA_HOME": data}
 
 
 class Live:

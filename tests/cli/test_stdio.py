@@ -235,4 +235,4 @@ def test_a_host_without_a_port_is_a_mistake_that_is_said() -> None:
 def test_the_help_says_where_the_resources_come_from() -> None:
     said = " ".join(streamres("serve", "--help").stdout.decode().split())
 
-    assert "Give --port too: what is pushed there is what the client sees" in said
+    assert "comes in by --port, or by another server of the same store" in said
