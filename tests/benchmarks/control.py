@@ -7,7 +7,7 @@ import os
 import resource
 import socket
 import sys
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import anyio
 
@@ -28,6 +28,20 @@ class Controlled(Protocol):
 
     async def seal(self, uri: str) -> None:
         """Says that nothing follows."""
+
+
+@runtime_checkable
+class HoldsDocuments(Controlled, Protocol):
+    """What a contestant with json resources can be told to do beside."""
+
+    async def document(self, uri: str, size: int) -> str:
+        """Makes a document of about so many bytes and gives its cursor."""
+
+    async def patch(self, uri: str, begin: int, count: int, burst: int) -> dict[str, Any]:
+        """Makes small patches, with time for readers after each `burst`; gives the last cursor and their bytes."""
+
+    async def grow(self, uri: str, count: int) -> str:
+        """Appends 20 bytes to one string of the document, so many times, and gives the cursor."""
 
 
 def listening_socket() -> socket.socket:
@@ -79,6 +93,12 @@ async def _done(contestant: Controlled, how: dict[str, Any]) -> dict[str, Any]:
                 if how["pause_s"]:
                     # Time for every subscriber to be served: an update is not to be merged with the next.
                     await anyio.sleep(how["pause_s"])
+        case "document" if isinstance(contestant, HoldsDocuments):
+            return {"cursor": await contestant.document(uri, how["size"])}
+        case "patch" if isinstance(contestant, HoldsDocuments):
+            return await contestant.patch(uri, how["begin"], how["count"], how["burst"])
+        case "grow" if isinstance(contestant, HoldsDocuments):
+            return {"cursor": await contestant.grow(uri, how["count"])}
         case do:
             raise ValueError(f"unknown command {do!r}")
     return {}

@@ -31,6 +31,14 @@ class Plan:
     """Length of the long log."""
     late_reads: int = 5
     """Times that the long log is read from its beginning."""
+    document_bytes: int = MB
+    """Size of the document."""
+    patches: int = 10_000
+    """Small patches to it."""
+    growths: int = 10_000
+    """Appends of 20 bytes to one string."""
+    growth_reads: int = 1_000
+    """Reads while it grows."""
 
 
 FULL: Final = Plan()
@@ -45,5 +53,9 @@ TINY: Final = Plan(
     crowd=20,
     log_bytes=4 * MB,
     late_reads=1,
+    document_bytes=100 * KB,
+    patches=300,
+    growths=200,
+    growth_reads=10,
 )
 """Shows that the command works, and nothing else."""

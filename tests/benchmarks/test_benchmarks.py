@@ -28,4 +28,8 @@ def test_the_command_prints_every_row() -> None:
         "memory for 4 MB of log",
         "4 MB late, Client.follow",
         "4 MB late, one answer",
+        "json, 300 patches: memory",
+        "json, 300 patches: follower",
+        "json, 300 patches: late reader",
+        "json, 200 appends: wire",
     ]

@@ -15,6 +15,14 @@ CURSOR_META: Final = "dev.benchmarks/cursor"
 SUBSCRIPTION_META: Final = "io.modelcontextprotocol/subscriptionId"
 
 
+APPENDS: Final = {
+    "io.modelcontextprotocol/clientCapabilities": {
+        "extensions": {"dev.streamres/streamable-resources": {"patchOps": ["append"]}}
+    }
+}
+"""The `_meta` of a client of streamres that takes the patch operation `append`."""
+
+
 def read(uri: str, **members: object) -> bytes:
     """Gives a plain `resources/read`; `members` are further params."""
     return _post("resources/read", 1, {"uri": uri, **members}, name=uri)
@@ -30,12 +38,12 @@ def read_since_in_meta(uri: str, cursor: str) -> bytes:
     return read(uri, _meta={CURSOR_META: cursor})
 
 
-def listen(uri: str, request_id: str, deliver: str | None = None) -> bytes:
+def listen(uri: str, request_id: str, deliver: str | None = None, **params: object) -> bytes:
     """Gives a `subscriptions/listen`: the core's of one URI, or with `deliver` that of one stream."""
     if deliver is None:
         return _post("subscriptions/listen", request_id, {"notifications": {"resourceSubscriptions": [uri]}})
     streams = {uri: {"deliver": deliver}}
-    return _post("subscriptions/listen", request_id, {"notifications": {"resourceStreams": streams}})
+    return _post("subscriptions/listen", request_id, {"notifications": {"resourceStreams": streams}, **params})
 
 
 def _post(method: str, request_id: int | str, params: dict[str, Any], *, name: str | None = None) -> bytes:

@@ -8,7 +8,11 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
+
+# Without the phase that explains a failure: it takes minutes where many examples fail.
+QUICKLY = settings(deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink))
 
 Json = Any
 Operation = dict[str, Any]

@@ -21,7 +21,7 @@ from streamres.model.json_value import encode_json, parse_json
 
 from .histories import FIRST_EPOCH, URI, shown
 from .json_histories import JsonReader, Oracle, Step, answer_of, histories, play
-from .json_oracle import patched
+from .json_oracle import QUICKLY, patched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Json = Any
 History = tuple[Json, list[Step]]
 
-examples = settings(max_examples=100, deadline=None)
+examples = settings(QUICKLY, max_examples=100)
 bounds = st.none() | st.integers(0, 200)
 
 

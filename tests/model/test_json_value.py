@@ -15,6 +15,8 @@ from requirement import requirement
 from streamres.errors import DeltaError, LimitExceeded
 from streamres.model.json_value import depth_of, encode_given, encode_json, json_digest, parse_json
 
+from .json_oracle import QUICKLY
+
 DEPTH = 128
 
 scalars = (
@@ -48,14 +50,14 @@ def typed(value: object) -> object:
 
 
 @requirement("SR-2.3")
-@settings(max_examples=300, deadline=None)
+@settings(QUICKLY, max_examples=300)
 @given(values)
 def test_any_value_comes_back_exactly_with_its_types_and_the_order_of_its_members(value: object) -> None:
     assert typed(parsed(encode_json(value))) == typed(value)
 
 
 @requirement("SR-2.3")
-@settings(max_examples=300, deadline=None)
+@settings(QUICKLY, max_examples=300)
 @given(values, st.booleans(), st.sampled_from([None, 0, 3]))
 def test_however_it_is_written_the_value_is_the_same(value: object, ascii_only: bool, indent: int | None) -> None:
     written = json.dumps(value, ensure_ascii=ascii_only, indent=indent)

@@ -17,7 +17,7 @@ from streamres.model.json_value import encode_json
 from streamres.model.lowering import lowered_from, lowered_to
 from streamres.model.patch import merged
 
-from .json_oracle import Operation, growing, patched, patches
+from .json_oracle import QUICKLY, Operation, growing, patched, patches
 
 Json = Any
 
@@ -42,7 +42,7 @@ def plainly(document: Json, patch: list[Operation]) -> bytes:
 
 @requirement("SR-2.5.b")
 @requirement("SR-3.2")
-@settings(max_examples=400, deadline=None)
+@settings(QUICKLY, max_examples=400)
 @given(data=st.data())
 def test_a_lowered_history_leads_to_the_very_document_or_there_is_none(data: st.DataObject) -> None:
     before = data.draw(growing)
@@ -58,7 +58,7 @@ def test_a_lowered_history_leads_to_the_very_document_or_there_is_none(data: st.
 
 
 @requirement("SR-3.3")
-@settings(max_examples=200, deadline=None)
+@settings(QUICKLY, max_examples=200)
 @given(data=st.data())
 def test_merged_operations_lead_to_the_very_document(data: st.DataObject) -> None:
     before = data.draw(growing)
@@ -100,6 +100,12 @@ USUAL: dict[str, list[Operation]] = {
         *said(20, "/messages/0/text", counting=True),
         ANSWER,
         *said(20, "/messages/1/text", counting=True),
+    ],
+    "and then the next one, by its index": [
+        *said(5, "/messages/0/text", counting=True),
+        {**ANSWER, "path": "/messages/1"},
+        *said(5, "/messages/1/text", counting=True),
+        op("remove", "/messages/1"),
     ],
     "ten messages": [
         part
@@ -178,6 +184,19 @@ UNCLEAR: dict[str, list[Operation]] = {
         op("add", "/messages/0", value={"role": "system", "text": ""}),
         op("append", "/messages/1/text", value="x"),
         op("remove", "/messages/0"),
+    ],
+    "moved up by one that is moved away": [
+        op("add", "/messages/0", value={"role": "system", "text": ""}),
+        op("append", "/messages/1/text", value="x"),
+        op("move", "/first", source="/messages/0"),
+    ],
+    "pushed on by one that is moved there": [
+        op("append", "/messages/0/text", value="x"),
+        op("move", "/messages/0", source="/state"),
+    ],
+    "pushed on by one that is copied there": [
+        op("append", "/messages/0/text", value="x"),
+        op("copy", "/messages/0", source="/state"),
     ],
 }
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 import uritemplate
 from requirement import requirement
@@ -106,6 +107,16 @@ async def test_a_snapshot_is_the_document_as_text_and_says_its_kind(wire: Docume
     members = answer.stream(binding)
     assert set(members) == {"cursor", "revision", "state", "kind"}
     assert (members["kind"], members["revision"], members["state"]) == ("json", 0, "open")
+
+
+@requirement("SR-3.1")
+async def test_a_snapshot_is_of_its_revision_though_another_is_as_long(wire: Document, binding: Binding) -> None:
+    texts = []
+    for number in (1, 2, 3):
+        await wire.patch({"op": "replace", "path": "/n", "value": number})
+        texts += [json.loads((await wire.read(binding)).text)["n"], json.loads((await wire.read(None)).text)["n"]]
+
+    assert texts == [1, 1, 2, 2, 3, 3]
 
 
 @requirement("SR-10.1")
@@ -264,6 +275,21 @@ async def test_a_document_outside_i_json_is_sealed_without_a_digest(wire: Docume
     for answer in answers:
         assert answer.stream(binding)["state"] == "aborted"
         assert "digest" not in answer.stream(binding)
+
+
+@requirement("SR-5.4")
+async def test_a_read_that_waits_is_answered_with_the_patch(wire: Document, binding: Binding) -> None:
+    start = await wire.cursor()
+    answers: list[Answer] = []
+
+    async def wait() -> None:
+        answers.append(await wire.since(binding, start, "append", waitMs=4_000))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait)
+        await wire.patch(GROWS)
+
+    assert answers[0].stream(binding)["delta"]["patch"] == [GROWS]
 
 
 @requirement("SR-5.7.c")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from model.json_oracle import documents, growing, patched, patches
+from model.json_oracle import QUICKLY, documents, growing, patched, patches
 from requirement import requirement
 
 from streamres import Server
@@ -43,7 +43,7 @@ def leads(before: Json, after: Json, patch: list[dict[str, Any]]) -> None:
 
 
 @requirement("SR-2.3")
-@settings(max_examples=200, deadline=None)
+@settings(QUICKLY, max_examples=200)
 @given(documents, documents)
 def test_between_any_two_documents_it_leads_exactly_there(before: Json, after: Json) -> None:
     patch = difference(before, after)
@@ -55,7 +55,7 @@ def test_between_any_two_documents_it_leads_exactly_there(before: Json, after: J
 
 @requirement("SR-2.3")
 @requirement("SR-2.5.a")
-@settings(max_examples=200, deadline=None)
+@settings(QUICKLY, max_examples=200)
 @given(data=st.data())
 def test_after_any_changes_it_leads_exactly_there(data: st.DataObject) -> None:
     before = data.draw(growing)
@@ -108,6 +108,7 @@ def test_values_that_python_holds_for_equal_are_told_apart(one: Json, other: Jso
     patch = difference(wrapped(one), wrapped(other))
 
     assert patch
+    assert inside == "alone" or patch[0]["path"], "one change, and not all of it"
     leads(wrapped(one), wrapped(other), patch)
 
 
@@ -178,6 +179,16 @@ def test_what_is_slow_to_compare_is_given_up_in_time(before: Json, after: Json) 
     assert patch == [{"op": "replace", "path": "", "value": after}]
 
 
+@requirement("SR-12.3")
+def test_items_that_are_slow_to_match_are_given_up_in_time() -> None:
+    """Each item is told apart within the budget; to match them up would take twenty times as long."""
+    begin = time.process_time()
+
+    difference(numbers(60_000, 300), numbers(60_001, 300), budget_s=1)
+
+    assert time.process_time() - begin < 4
+
+
 def test_more_operations_than_a_patch_may_have_are_one() -> None:
     before = {str(number): [number, "x" * 100] for number in range(1_500)}
     after = {name: [-1, text] for name, (_, text) in before.items()}
@@ -201,7 +212,7 @@ def test_what_is_no_document_is_refused(value: object) -> None:
 
 
 @requirement("SR-2.3")
-@settings(max_examples=60, deadline=None)
+@settings(QUICKLY, max_examples=60)
 @given(values=st.lists(documents, min_size=1, max_size=5))
 async def test_set_makes_the_document_what_it_is_told(values: list[Json]) -> None:
     server = Server("documents")

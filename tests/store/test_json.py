@@ -173,6 +173,8 @@ async def test_a_compacted_document_is_whole_and_its_patches_go_on(store: Store)
     start = await head_of(store)
     heads = [await store.append(URI, patch({"op": "add", "path": f"/{n}", "value": n})) for n in range(4)]
 
+    await store.compact(URI, 2)
+    assert [operation["path"] for operation in await delta(store, heads[1].position)] == ["/2", "/3"]
     await store.compact(URI, 3)
 
     assert (await store.read(URI, start.position)).reset == "expired"

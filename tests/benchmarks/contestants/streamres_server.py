@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any, Final
+
 import anyio
 
 from benchmarks.control import listening_socket, obey
+from benchmarks.documents import GROWTH, ROW_BYTES, document_patch, document_row
 from benchmarks.text import LINE
 from streamres import Resource, Server
+
+_PAUSE_S: Final = 0.002
+"""For a reader to take what was sent."""
 
 
 class Streamres:
@@ -29,6 +36,28 @@ class Streamres:
 
     async def seal(self, uri: str) -> None:
         await self._resources[uri].seal()
+
+    async def document(self, uri: str, size: int) -> str:
+        rows = [document_row(number) for number in range(size // ROW_BYTES)]
+        value = {"rows": rows, "count": 0, "text": ""}
+        self._resources[uri] = await self.server.create(uri, kind="json", value=value)
+        return self._resources[uri].cursor
+
+    async def patch(self, uri: str, begin: int, count: int, burst: int) -> dict[str, Any]:
+        resource = self._resources[uri]
+        size = 0
+        for number in range(begin, begin + count):
+            operations = document_patch(number)
+            size += len(json.dumps(operations, separators=(",", ":")))
+            await resource.patch(operations)
+            if number % burst == burst - 1:
+                await anyio.sleep(_PAUSE_S)
+        return {"cursor": resource.cursor, "bytes": size}
+
+    async def grow(self, uri: str, count: int) -> str:
+        for _ in range(count):
+            await self._resources[uri].patch([GROWTH])
+        return self._resources[uri].cursor
 
 
 async def main() -> None:
