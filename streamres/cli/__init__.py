@@ -54,9 +54,7 @@ def _run(
             show_default="where the output is a terminal",
         ),
     ] = None,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Keep it where `streamres serve` does.")
-    ] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep it where `streamres serve` does.")] = False,
     store: Annotated[
         str | None,
         typer.Option(

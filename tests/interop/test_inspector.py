@@ -126,7 +126,7 @@ async def test_it_has_no_command_to_subscribe(inspector: Inspector) -> None:
 
 @every_era
 async def test_it_starts_a_server_over_stdio(inspector: Inspector, era: str) -> None:
-    serve = [sys.executable, "-m", "streamres", "serve", "--stdio"]
+    serve = [sys.executable, "-m", "streamres", "serve", "--stdio", "--store", "memory:"]
     own = [sys.executable, STDIO_SERVER, URI, "old and new"]
 
     shown = result(await inspector(era, "initialize", "--", *serve))

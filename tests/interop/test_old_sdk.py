@@ -108,7 +108,17 @@ async def test_mcp_1_30_is_pushed_every_change_over_stdio_and_assembles_all_of_i
     old_sdk: Path, free_port: int
 ) -> None:
     # The old SDK on the path is the client's alone: its own child gets no such variable.
-    server = [sys.executable, "-m", "streamres", "serve", "--stdio", "--port", str(free_port)]
+    server = [
+        sys.executable,
+        "-m",
+        "streamres",
+        "serve",
+        "--stdio",
+        "--store",
+        "memory:",
+        "--port",
+        str(free_port),
+    ]
     async with subscriber(old_sdk, "stdio", URI, *server) as client:
         async with Producer(f"http://127.0.0.1:{free_port}/mcp", URI) as producer:
             expected = await followed(client, producer.append)

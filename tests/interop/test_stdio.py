@@ -31,7 +31,7 @@ OWN_SERVER = [str(HERE / "stdio_server.py"), URI, "old and new"]
 @requirement("SR-10.3")
 async def test_mcp_2_3_lists_reads_a_delta_and_hears_what_is_pushed(free_port: int) -> None:
     heard = Heard()
-    command = ["-m", "streamres", "serve", "--stdio", "--port", str(free_port)]
+    command = ["-m", "streamres", "serve", "--stdio", "--store", "memory:", "--port", str(free_port)]
     server = StdioServerParameters(command=sys.executable, args=command)
     with anyio.fail_after(30):
         async with (
@@ -59,7 +59,7 @@ async def test_mcp_2_3_lists_reads_a_delta_and_hears_what_is_pushed(free_port: i
 
 async def test_mcp_2_3_ends_a_subscription_and_the_server_sends_no_more_for_it(free_port: int) -> None:
     heard = Heard()
-    command = ["-m", "streamres", "serve", "--stdio", "--port", str(free_port)]
+    command = ["-m", "streamres", "serve", "--stdio", "--store", "memory:", "--port", str(free_port)]
     server = StdioServerParameters(command=sys.executable, args=command)
     with anyio.fail_after(30):
         async with (

@@ -87,7 +87,9 @@ async def scene(
 @asynccontextmanager
 async def _serving(over: Over, port: int, url: str) -> AsyncIterator[str]:
     if over == "stdio":
-        yield json.dumps([sys.executable, "-m", "streamres", "serve", "--stdio", "--port", str(port)])
+        yield json.dumps(
+            [sys.executable, "-m", "streamres", "serve", "--stdio", "--store", "memory:", "--port", str(port)]
+        )
     else:
         async with Server("streamres serve").serve(port=port, upload=True):
             yield url
