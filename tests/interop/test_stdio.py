@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import mcp_types as types
@@ -23,14 +25,16 @@ from streamres.client.push import Producer
 
 from .test_mcp_sdk import Heard
 
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
 HERE = Path(__file__).parent
 OWN_SERVER = [str(HERE / "stdio_server.py"), URI, "old and new"]
 
 
-@requirement("SR-10.5")
-@requirement("SR-10.3")
-async def test_mcp_2_3_lists_reads_a_delta_and_hears_what_is_pushed(free_port: int) -> None:
-    heard = Heard()
+@asynccontextmanager
+async def started(free_port: int, heard: Heard | None = None) -> AsyncIterator[tuple[Client, Producer]]:
+    """The official client with `serve --stdio` as its child, and a producer at that server's port."""
     command = ["-m", "streamres", "serve", "--stdio", "--store", "memory:", "--port", str(free_port)]
     server = StdioServerParameters(command=sys.executable, args=command)
     with anyio.fail_after(30):
@@ -38,17 +42,24 @@ async def test_mcp_2_3_lists_reads_a_delta_and_hears_what_is_pushed(free_port: i
             Client(server, message_handler=heard) as client,
             Producer(f"http://127.0.0.1:{free_port}/mcp", URI) as producer,
         ):
-            await producer.append(b"old ")
-            listed = await client.list_resources()
-            first = await client.read_resource(URI, meta={STREAM: {}})
-            since = (first.meta or {})[STREAM]["cursor"]
-            async with client.listen(resource_subscriptions=[URI]) as subscription:
-                await producer.append(b"and new")
-                event = await anext(subscription)
-            delta = await client.read_resource(URI, meta={STREAM: {"since": since}})
-            with pytest.raises(MCPError) as unknown:
-                await client.read_resource(NOWHERE)
-            version = client.session.protocol_version
+            yield client, producer
+
+
+@requirement("SR-10.5")
+@requirement("SR-10.3")
+async def test_mcp_2_3_lists_reads_a_delta_and_hears_what_is_pushed(free_port: int) -> None:
+    async with started(free_port) as (client, producer):
+        await producer.append(b"old ")
+        listed = await client.list_resources()
+        first = await client.read_resource(URI, meta={STREAM: {}})
+        since = (first.meta or {})[STREAM]["cursor"]
+        async with client.listen(resource_subscriptions=[URI]) as subscription:
+            await producer.append(b"and new")
+            event = await anext(subscription)
+        delta = await client.read_resource(URI, meta={STREAM: {"since": since}})
+        with pytest.raises(MCPError) as unknown:
+            await client.read_resource(NOWHERE)
+        version = client.session.protocol_version
 
     assert version == VERSION
     assert [resource.uri for resource in listed.resources] == [URI]
@@ -59,20 +70,14 @@ async def test_mcp_2_3_lists_reads_a_delta_and_hears_what_is_pushed(free_port: i
 
 async def test_mcp_2_3_ends_a_subscription_and_the_server_sends_no_more_for_it(free_port: int) -> None:
     heard = Heard()
-    command = ["-m", "streamres", "serve", "--stdio", "--store", "memory:", "--port", str(free_port)]
-    server = StdioServerParameters(command=sys.executable, args=command)
-    with anyio.fail_after(30):
-        async with (
-            Client(server, message_handler=heard) as client,
-            Producer(f"http://127.0.0.1:{free_port}/mcp", URI) as producer,
-        ):
-            await producer.append(b"a")
-            async with client.listen(resource_subscriptions=[URI]) as subscription:
-                await producer.append(b"b")
-                await anext(subscription)
-            await client.list_resources()
-            await producer.append(b"c")
-            (contents,) = (await client.read_resource(URI)).contents
+    async with started(free_port, heard) as (client, producer):
+        await producer.append(b"a")
+        async with client.listen(resource_subscriptions=[URI]) as subscription:
+            await producer.append(b"b")
+            await anext(subscription)
+        await client.list_resources()
+        await producer.append(b"c")
+        (contents,) = (await client.read_resource(URI)).contents
 
     assert isinstance(contents, types.TextResourceContents)
     assert contents.text == "abc"

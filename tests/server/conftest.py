@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .documents import Document, document_on
 from .wire import Binding, Wire, serving
 
 if TYPE_CHECKING:
@@ -36,3 +37,15 @@ async def wire(module_wire: Wire) -> Wire:
     wire = Wire(module_wire.server, module_wire.url, module_wire.http, uri=f"build://of-test-{next(_numbers)}/log")
     await wire.server.create(wire.uri, name="log")
     return wire
+
+
+@pytest.fixture(scope="module")
+async def module_documents() -> AsyncIterator[Wire]:
+    async with serving(upload=True) as wire:
+        yield wire
+
+
+@pytest.fixture
+async def document(module_documents: Wire) -> Document:
+    """A document that is the test's own, on a server of the module's that takes uploads."""
+    return await document_on(module_documents)
