@@ -31,5 +31,14 @@ async def open_store(address: str, limits: Limits) -> AsyncIterator[Store]:
 
             async with SqliteStore.open(path, limits) as store:
                 yield store
+        case "nats":
+            try:
+                from streamres.store.nats import NatsStore
+            except ModuleNotFoundError as exc:
+                raise StoreError(
+                    f"nats: needs {exc.name}; install it with `pip install 'streamres[nats]'`"
+                ) from exc
+            async with NatsStore.open(address, limits) as nats:
+                yield nats
         case _:
-            raise StoreError(f"{address!r} is no store; it looks like memory: or sqlite:PATH")
+            raise StoreError(f"{address!r} is no store; it looks like memory:, sqlite:PATH or nats://HOST:PORT")

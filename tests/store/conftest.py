@@ -11,12 +11,14 @@ import pytest
 
 from streamres.limits import Limits
 from streamres.store import MemoryStore
+from streamres.store.nats import NatsStore
 from streamres.store.sqlite import SqliteStore
 
+from . import nats_server
 from .scene import URI, described
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
     from contextlib import AbstractAsyncContextManager
 
     from streamres.store import Store
@@ -36,9 +38,30 @@ async def sqlite(limits: Limits) -> AsyncIterator[Store]:
             yield store
 
 
+@asynccontextmanager
+async def nats(limits: Limits) -> AsyncIterator[Store]:
+    async with nats_server.empty_stream("single") as address, NatsStore.open(address, limits) as store:
+        yield store
+
+
+@asynccontextmanager
+async def nats_cluster(limits: Limits) -> AsyncIterator[Store]:
+    async with nats_server.empty_stream("cluster") as address, NatsStore.open(address, limits) as store:
+        yield store
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nats_servers() -> Iterator[None]:
+    """Ends the servers that the stores shared."""
+    yield
+    nats_server.end_shared()
+
+
 BACKENDS: dict[str, Callable[[Limits], AbstractAsyncContextManager[Store]]] = {
     "memory": memory,
     "sqlite": sqlite,
+    "nats": nats,
+    "nats-cluster": nats_cluster,
 }
 
 
