@@ -15,6 +15,15 @@ from streamres.errors import DeltaError
 from streamres.limits import Limits
 from streamres.model import MIME_TYPES, Audience, Description, Kind, Snapshot, Utf8Decoder, encode_cursor
 from streamres.model.json_value import JsonValue, encode_given, encode_json
+from streamres.observe import (
+    HEALTH_PATH,
+    METRICS_PATH,
+    Health,
+    Metrics,
+    Numbers,
+    ObservedStore,
+    spans,
+)
 from streamres.server import Dispatcher
 from streamres.sources.difference import difference
 from streamres.sources.upload import Upload
@@ -141,6 +150,9 @@ class Server:
     def __init__(self, name: str, *, store: Store | None = None, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self.store: Store = store or MemoryStore(self.limits)
+        self._version = version("streamres")
+        self._spans = spans(self._version)
+        self._observed = ObservedStore(self.store, self._spans)
         self._name = name
         self._dispatchers: set[Dispatcher] = set()
 
@@ -179,26 +191,56 @@ class Server:
             audience=tuple(audience),
         )
         content = encode_given(value) if kind == "json" else b""
-        return Resource(what, self.store, await self.store.create(what, content))
+        return Resource(what, self._observed, await self.store.create(what, content))
 
-    def asgi(self, *, allowed_hosts: Collection[str] = (), upload: bool = False) -> Router:
+    def asgi(
+        self,
+        *,
+        allowed_hosts: Collection[str] = (),
+        upload: bool = False,
+        health: bool = False,
+        metrics: bool = False,
+    ) -> Router:
         """Gives the ASGI app: MCP at `/mcp` and, with `upload`, writes by anyone who gets here at `/upload`.
 
-        `allowed_hosts` are the names, beside localhost and addresses, by which clients call this server.
+        With `health`, `/healthz` says whether the store answers; with `metrics`, `/metrics` has the numbers for
+        Prometheus. `allowed_hosts` are the names, beside localhost and addresses, by which clients call this
+        server.
         """
-        return self._app(self._dispatcher(), allowed_hosts, upload=upload)
+        return self._app(self._dispatcher(), allowed_hosts, upload=upload, health=health, metrics=metrics)
 
     def _dispatcher(self) -> Dispatcher:
-        dispatcher = Dispatcher(self.store, self.limits, name=self._name, version=version("streamres"))
+        dispatcher = Dispatcher(
+            self.store,
+            self.limits,
+            name=self._name,
+            version=self._version,
+            around=None if self._spans is None else self._spans.traced,
+        )
         self._dispatchers.add(dispatcher)
         return dispatcher
 
-    def _app(self, dispatcher: Dispatcher, allowed_hosts: Collection[str], *, upload: bool) -> Router:
+    def _app(
+        self,
+        dispatcher: Dispatcher,
+        allowed_hosts: Collection[str],
+        *,
+        upload: bool,
+        health: bool,
+        metrics: bool,
+    ) -> Router:
         guard = Guard(allowed_hosts)
-        routes = [Route(MCP_PATH, HttpEndpoint(dispatcher, self.limits, guard))]
+        endpoint = HttpEndpoint(dispatcher, self.limits, guard)
+        numbers = Numbers(self._observed, self._version, self._dispatchers, [endpoint])
+        routes = [Route(MCP_PATH, endpoint)]
         if upload:
-            uploads = Upload(self.store, self.limits, guard)
-            routes.append(Route(UPLOAD_PATH, uploads, methods=["POST", "PUT"]))
+            uploads = Upload(self._observed, self.limits, guard)
+            numbers.uploads.append(uploads.in_flight)
+            routes.append(Route(UPLOAD_PATH, uploads, methods=["GET", "POST", "PUT"]))
+        if health:
+            routes.append(Route(HEALTH_PATH, Health(self.store, self._version, guard), methods=["GET"]))
+        if metrics:
+            routes.append(Route(METRICS_PATH, Metrics(numbers, guard), methods=["GET"]))
         # A bare router: the middleware of a Starlette app costs every message of every stream two calls.
         return Router(routes)
 
@@ -211,8 +253,10 @@ class Server:
         sock: socket.socket | None = None,
         allowed_hosts: Collection[str] = (),
         upload: bool = False,
+        health: bool = False,
+        metrics: bool = False,
     ) -> AsyncIterator[str]:
-        """Serves while the context lasts, and gives the URL of MCP; port 0 takes a free one.
+        """Serves what `asgi` gives while the context lasts, and gives the URL of MCP; port 0 takes a free one.
 
         At the end every subscription gets its result. A `sock` that listens already is used in place of an
         address, and closed.
@@ -222,7 +266,7 @@ class Server:
         """
         sock = sock or bind(host, port)
         dispatcher = self._dispatcher()
-        app = self._app(dispatcher, allowed_hosts, upload=upload)
+        app = self._app(dispatcher, allowed_hosts, upload=upload, health=health, metrics=metrics)
         try:
             async with serving(app, sock, close=dispatcher.close, limits=self.limits):
                 yield origin_of(sock) + MCP_PATH

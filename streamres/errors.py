@@ -20,8 +20,9 @@ StreamresError
     ProducerFenced            a newer epoch of the same producer has written
   CursorInvalid               not a cursor of this resource
   DeltaError                  a delta does not apply; the content is unchanged
-  DigestMismatch              the assembled content is not what the producer sealed
+  DigestMismatch              content is not that of which a digest was given
   LimitExceeded               a named limit; nothing was changed
+    Overloaded                what others use of it; the same may pass later
   StoreError                  what was written is not kept, or what was kept cannot be read
   TransportError
     ConnectionLost            the peer is gone, or never was there
@@ -189,16 +190,19 @@ class DeltaError(StreamresError):
 
 
 class DigestMismatch(StreamresError):
-    """The assembled content is not the content that the producer sealed (SR-3.4)."""
+    """The content is not that of which a digest was given: with the seal (SR-3.4), or by the producer for it."""
 
-    def __init__(self, uri: str, expected: str, actual: str) -> None:
+    def __init__(self, uri: str, expected: str, actual: str, detail: str = "") -> None:
         super().__init__(uri)
         self.uri = uri
         self.expected = expected
         self.actual = actual
+        self.detail = detail
 
     def __str__(self) -> str:
-        return f"content of {self.uri!r} has digest {self.actual}, the server sealed it with {self.expected}"
+        return (
+            f"content of {self.uri!r} has the digest {self.actual}, and was to have {self.expected}{self.detail}"
+        )
 
 
 class LimitExceeded(StreamresError):
@@ -212,6 +216,10 @@ class LimitExceeded(StreamresError):
 
     def __str__(self) -> str:
         return f"over the limit {self.limit} = {self.value}; {self.advice}"
+
+
+class Overloaded(LimitExceeded):
+    """A named limit that others use up at the moment; nothing was changed, and the same may pass later."""
 
 
 class StoreError(StreamresError):

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+BUFFER_BYTES: Final = 16 * 1024 * 1024
+"""What a producer without a spool holds undelivered at most: an append as large as a server takes."""
+
+SPOOL_BYTES: Final = 1024 * 1024 * 1024
+"""What a producer's spool holds undelivered at most: hours of a log, while the server is away."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +21,12 @@ class Limits:
 
     append_bytes: int = 16 * 1024 * 1024
     """One append. A producer with more makes several."""
+
+    uploads: int = 1_000
+    """Uploads over HTTP that are read or wait for the store at a time; further ones are answered with 503."""
+
+    upload_bytes: int = 256 * 1024 * 1024
+    """Bytes of those in all, so that a store that is slow slows its producers and fills no memory."""
 
     json_bytes: int = 4 * 1024 * 1024
     """One json document. A reader that joins gets it whole, so what is larger belongs in several resources."""

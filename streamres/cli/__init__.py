@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path  # noqa: TC003 - typer reads the annotations
 from typing import Annotated, Final, Literal
 
 import typer
 
 from streamres.cli import words
 from streamres.cli.check import check
+from streamres.cli.doctor import doctor
+from streamres.cli.gc import gc
+from streamres.limits import BUFFER_BYTES, SPOOL_BYTES
 
 _HOST: Final = "127.0.0.1"
 _PORT: Final = 8765
@@ -132,8 +136,12 @@ def _serve(
         bool, typer.Option("--stdio", help="Serve the client that started this, on standard input and output.")
     ] = False,
     store: _Store = None,
+    log_format: Annotated[
+        Literal["json", "text"] | None,
+        typer.Option(help="Write a line to standard error for each event.", show_default="failures alone"),
+    ] = None,
 ) -> None:
-    """Serve what is kept, and what others push.
+    """Serve what is kept, and what others push; /healthz and /metrics say how it is.
 
     With --stdio an AI client starts it and reads from it, until it closes standard input. What is pushed meanwhile
     comes in by --port, or by another server of the same store.
@@ -141,9 +149,12 @@ def _serve(
     from streamres.cli.keeping import default_store
     from streamres.cli.serve import serve, serve_stdio
     from streamres.limits import Limits
+    from streamres.observe import write_logs
 
     limits = Limits(history_bytes=history_bytes, history_s=history_s)
     store = store or default_store()
+    if log_format is not None:
+        write_logs(log_format)
     if not stdio:
         raise typer.Exit(
             serve(host=host or _HOST, port=_PORT if port is None else port, store=store, limits=limits)
@@ -161,14 +172,50 @@ def _push(
         Literal["text", "blob", "json"],
         typer.Option(help="text: UTF-8, anything else as U+FFFD; blob: the very bytes; json: a patch a line."),
     ] = "text",
+    spool: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep in this folder what is not delivered; a push that is started again with it goes on.",
+            show_default="in memory, and gone with the process",
+        ),
+    ] = None,
+    spool_bytes: Annotated[
+        int, typer.Option(help="The most that the spool holds undelivered.", min=1, metavar="N")
+    ] = SPOOL_BYTES,
+    buffer_bytes: Annotated[
+        int, typer.Option(help="The most that is held undelivered without a spool.", min=1, metavar="N")
+    ] = BUFFER_BYTES,
+    on_full: Annotated[
+        Literal["block", "drop-oldest", "fail"],
+        typer.Option(help="With no room for more: wait, leave out the oldest and say so, or end."),
+    ] = "block",
+    producer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="Take over from whoever pushed with this id.", show_default="one of its own"
+        ),
+    ] = None,
 ) -> None:
     """Append standard input to a resource of a running server, and seal it at the end."""
-    from streamres.cli.push import push
+    from streamres.cli.push import Options, push
 
-    raise typer.Exit(push(url, uri, kind=kind))
+    if on_full == "drop-oldest" and kind == "json":
+        raise typer.BadParameter("a patch cannot be left out of a document", param_hint="--on-full")
+    options = Options(
+        kind=kind,
+        producer=producer,
+        spool=spool,
+        spool_bytes=spool_bytes,
+        buffer_bytes=buffer_bytes,
+        on_full=on_full,
+    )
+    raise typer.Exit(push(url, uri, options))
 
 
 app.command("check")(check)
+app.command("doctor")(doctor)
+app.command("gc")(gc)
 
 
 def main() -> None:

@@ -2,43 +2,71 @@
 
 from __future__ import annotations
 
-import os
 import signal
-from contextlib import suppress
+from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from streamres.cli import words
 from streamres.client.push import Producer
-from streamres.errors import ConnectionLost, LimitExceeded, StreamresError
-from streamres.limits import Limits
+from streamres.errors import ConnectionLost, StreamresError
+from streamres.limits import BUFFER_BYTES, SPOOL_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from pathlib import Path
 
+    from streamres.client.push import OnFull
     from streamres.model import Kind
 
-_READ_BYTES: Final = 1024 * 1024
-_LINE_BYTES: Final = Limits().append_bytes
+
+_FULL_S: Final = 1.0
+"""Seconds without room after which that is said; a moment of it is nothing."""
 
 
-def push(url: str, uri: str, *, kind: Kind) -> int:
-    """Appends all of standard input, seals, and gives the exit code; interrupted, it seals as aborted.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to push; as the arguments of `Producer`."""
 
-    To json, each line is a patch.
+    kind: Kind = "text"
+    producer: str | None = None
+    spool: Path | None = None
+    spool_bytes: int = SPOOL_BYTES
+    buffer_bytes: int = BUFFER_BYTES
+    on_full: OnFull = "block"
+
+
+def push(url: str, uri: str, options: Options) -> int:
+    """Appends all of standard input, seals, and gives the exit code.
+
+    Interrupted, it seals as aborted; with a spool it leaves the resource open, for the next push with that. To
+    json, each line is a patch.
     """
     try:
-        return anyio.run(_push, url, uri, kind, backend_options={"use_uvloop": True})
+        return anyio.run(_push, url, uri, options, backend_options={"use_uvloop": True})
     except StreamresError as exc:
         words.fail(str(exc))
+        if options.spool is not None:
+            words.say(f"what was not delivered is in {options.spool}")
         return words.FAILED
 
 
-async def _push(url: str, uri: str, kind: Kind) -> int:
+async def _push(url: str, uri: str, options: Options) -> int:
     interrupted = False
     failure: StreamresError | None = None
-    async with Producer(url, uri, kind=kind, on_fault=_say_fault) as producer:
+    producer = Producer(
+        url,
+        uri,
+        kind=options.kind,
+        producer=options.producer,
+        spool=options.spool,
+        spool_bytes=options.spool_bytes,
+        buffer_bytes=options.buffer_bytes,
+        on_full=options.on_full,
+        on_fault=_say_fault,
+    )
+    async with producer:
         async with anyio.create_task_group() as group:
 
             async def until_interrupted() -> None:
@@ -50,47 +78,50 @@ async def _push(url: str, uri: str, kind: Kind) -> int:
 
             group.start_soon(until_interrupted)
             try:
-                async for data in _lines() if kind == "json" else _pieces():
-                    await producer.append(data)
+                await _take_all(producer)
+                if options.spool is not None:
+                    await producer.seal("complete")
             except StreamresError as exc:
                 failure = exc  # raised outside, where it is not one of a group
             group.cancel_scope.cancel()
+        if failure is None and options.spool is None:
+            await producer.seal("aborted" if interrupted else "complete")
+        _say_what_is_not_as_given(producer)
         if failure is not None:
             raise failure
-        await producer.seal("aborted" if interrupted else "complete")
-        if producer.replaced_bytes:
-            words.say(f"{producer.replaced_bytes} bytes were not UTF-8; they stand as U+FFFD")
+        if interrupted and options.spool is not None:
+            words.say(f"{producer.waiting_bytes} bytes are left in {options.spool}; push with it again to go on")
     return words.INTERRUPTED if interrupted else 0
 
 
-async def _pieces() -> AsyncIterator[bytes]:
-    while data := await _read():
-        yield data
+async def _take_all(producer: Producer) -> None:
+    """Takes standard input to its end; a spool that came to that end before has all of it."""
+    if producer.state != "open":
+        words.say("the spool came to the end of its input before; delivering what is left, and reading nothing")
+        return
+    await producer.go_on_in(0)
+    said_full = False
+    dropped = 0
+    taken = -1
+    while taken:
+        blocked_s = producer.blocked_s
+        with anyio.move_on_after(inf if said_full else _FULL_S) as waiting:
+            taken = await producer.put_from(0)
+        if producer.dropped_bytes > 2 * dropped:
+            dropped = producer.dropped_bytes
+            words.fail(f"{dropped} bytes were dropped so far: the server is behind")
+        if waiting.cancelled_caught and producer.blocked_s > blocked_s and not said_full:
+            said_full = True
+            words.say(f"{producer.waiting_bytes} bytes wait for the server; standard input waits too")
 
 
-async def _lines() -> AsyncIterator[bytes]:
-    """The patches on standard input, one a line; a line that holds one operation is a patch too."""
-    rest = b""
-    async for data in _pieces():
-        *lines, rest = (rest + data).split(b"\n")
-        for line in lines:
-            if patch := _patch(line):
-                yield patch
-        if len(rest) > _LINE_BYTES:
-            raise LimitExceeded("append_bytes", _LINE_BYTES, "write shorter patches, one a line")
-    if patch := _patch(rest):
-        yield patch
-
-
-def _patch(line: bytes) -> bytes:
-    line = line.strip()
-    return b"[" + line + b"]" if line.startswith(b"{") else line
-
-
-async def _read() -> bytes:
-    with suppress(OSError):  # a regular file is never waited for
-        await anyio.wait_readable(0)
-    return os.read(0, _READ_BYTES)
+def _say_what_is_not_as_given(producer: Producer) -> None:
+    if producer.replaced_bytes:
+        words.say(f"{producer.replaced_bytes} bytes were not UTF-8; they stand as U+FFFD")
+    if producer.dropped_bytes:
+        words.fail(f"{producer.dropped_bytes} bytes were dropped")
+    if producer.blocked_s >= 1:
+        words.say(f"standard input waited {producer.blocked_s:.0f} s for the server")
 
 
 def _say_fault(exc: ConnectionLost, wait_s: float) -> None:

@@ -15,6 +15,8 @@ from streamres.errors import StoreError
 from streamres.transport import allow_connections
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from streamres.limits import Limits
 
 
@@ -46,12 +48,16 @@ def serve_stdio(*, host: str, port: int | None, store: str, limits: Limits) -> i
     return 0
 
 
+def _serving(server: Server, host: str, port: int) -> AbstractAsyncContextManager[str]:
+    return server.serve(host, port, upload=True, health=True, metrics=True)
+
+
 async def _serve(host: str, port: int, store: str, limits: Limits) -> None:
     allow_connections(limits.connections)
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with (
             kept(store, limits) as opened,
-            Server("streamres serve", store=opened, limits=limits).serve(host, port, upload=True) as url,
+            _serving(Server("streamres serve", store=opened, limits=limits), host, port) as url,
         ):
             words.say(f"serving at {url} (store: {store})")
             await anext(signals)
@@ -65,7 +71,7 @@ async def _serve_stdio(host: str, port: int | None, store: str, limits: Limits) 
         signals = stack.enter_context(anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM))
         if port is not None:
             allow_connections(server.limits.connections)
-            url = await stack.enter_async_context(server.serve(host, port, upload=True))
+            url = await stack.enter_async_context(_serving(server, host, port))
             words.say(f"serving standard input and output, and at {url} (store: {store})")
         group = await stack.enter_async_context(anyio.create_task_group())
 

@@ -28,9 +28,9 @@ class Backoff:
         """Begins with short waits again, after something went well."""
         self._longest_s = _FIRST_S
 
-    async def wait(self, fault: ConnectionLost) -> None:
+    async def wait(self, fault: ConnectionLost, *, at_least_s: float = 0.0) -> None:
         """Waits; with jitter, so that a thousand readers of one server do not come back in one moment."""
-        wait_s = uniform(self._longest_s / 2, self._longest_s)
+        wait_s = at_least_s + uniform(self._longest_s / 2, self._longest_s)
         self._longest_s = min(self._longest_s * 2, _LONGEST_S)
         if self._on_fault is not None:
             self._on_fault(fault, wait_s)

@@ -10,7 +10,7 @@ from streamres.model.json_content import JsonContent
 from streamres.model.json_value import JsonValue, encode_json, parse_json
 from streamres.model.log import SEALS, Head, Reading, Reset, ResourceLog, Seal, State
 from streamres.model.operations import Operations
-from streamres.model.producer import WINDOW, AppendNumber, Producers
+from streamres.model.producer import WINDOW, AppendNumber, Producers, ProducerStanding
 from streamres.model.reassembler import Reassembler, Update
 from streamres.model.retention import Retention
 from streamres.model.revisions import Revisions
@@ -35,6 +35,7 @@ __all__ = [
     "Operations",
     "Patch",
     "Position",
+    "ProducerStanding",
     "Producers",
     "Reading",
     "Reassembler",

@@ -69,6 +69,13 @@ class BlobContent:
         """Gives the digest of all the content (SR-3.4)."""
         return digest_of(self._hash)
 
+    def digest_after(self, data: bytes) -> str:
+        """Gives the digest that the content has once `data` is appended."""
+        self.digest()  # where content is kept elsewhere, this is what hashes it
+        sha = self._hash.copy()
+        sha.update(data)
+        return digest_of(sha)
+
     def slices(self, begin: int, end: int) -> Iterator[bytes]:
         """Walks the bytes from `begin` to `end` in slices of at most `BLOCK_BYTES` that end at boundaries.
 

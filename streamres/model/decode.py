@@ -26,7 +26,12 @@ class Utf8Decoder:
     @property
     def holds_back(self) -> bool:
         """Says whether a code point waits for its end."""
-        return bool(self._decoder.getstate()[0])
+        return self.held_bytes > 0
+
+    @property
+    def held_bytes(self) -> int:
+        """How many bytes wait for the end of their code point."""
+        return len(self._decoder.getstate()[0])
 
     def decode(self, data: bytes, *, final: bool = False) -> bytes:
         """Gives what is whole of `data` and of what was held back; with `final` nothing is held back."""

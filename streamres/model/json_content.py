@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from streamres.errors import DeltaError
 from streamres.model.content import TextContent
 from streamres.model.delta import Patch, Snapshot
 from streamres.model.document import Document
@@ -78,6 +79,16 @@ class JsonContent:
     def digest(self) -> str | None:
         """Gives the digest of the document; None outside I-JSON (SR-3.4)."""
         return self._document.digest()
+
+    def digest_after(self, data: bytes) -> str | None:
+        """Gives the digest of the document, which has to stand when it is asked for.
+
+        Raises:
+            DeltaError: `data` is a patch.
+        """
+        if data:
+            raise DeltaError("the digest of a document comes with a seal that is a step of its own")
+        return self.digest()
 
     def forget(self, length: int) -> None:
         """Drops the operations before the offset `length`: nobody can ask for them any more."""

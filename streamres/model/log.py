@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
-from streamres.errors import DeltaError, ResourceSealed, RevisionConflict
+from streamres.errors import DeltaError, DigestMismatch, ResourceSealed, RevisionConflict
 from streamres.limits import Limits
 from streamres.model.content import BlobContent, TextContent
 from streamres.model.cursor import Position
@@ -99,15 +99,18 @@ class ResourceLog:
         seal: Seal | None = None,
         number: AppendNumber | None = None,
         expected_revision: int | None = None,
+        expected_digest: str | None = None,
     ) -> Head:
         """Appends, seals, or both in one step, and gives the new head; to json, `data` is a patch.
 
         Nothing to append and nothing to seal is no revision. To seal again the same way changes nothing (M6).
+        `expected_digest` is that of the content after it, as its producer has it.
 
         Raises:
             DeltaError: for a text, `data` is not UTF-8 of whole code points (M5); for json, no patch that applies.
             ResourceSealed: there is a seal, and this is neither it nor a numbered repeat.
             RevisionConflict: `expected_revision` is not the head's.
+            DigestMismatch: the content would have another digest than `expected_digest`.
             ProducerConflict, ProducerGap, ProducerFenced, LimitExceeded: see `Producers.repeated`.
         """
         if number is not None:
@@ -118,9 +121,12 @@ class ResourceLog:
         if expected_revision is not None and expected_revision != head.position.revision:
             raise RevisionConflict(self.uri, expected_revision, head.position.revision)
         if head.state != "open":
-            if not data and seal == head.state:
-                return head
-            raise ResourceSealed(self.uri, head.state)
+            if data or seal != head.state:
+                raise ResourceSealed(self.uri, head.state)
+            self._demand(expected_digest, head.digest)
+            return head
+        if expected_digest is not None:
+            self._demand(expected_digest, self.content.digest_after(data))
         self.content.append(data)
         if self.content.length > head.position.length or seal:
             self.revisions.append(self.content.length)
@@ -198,6 +204,10 @@ class ResourceLog:
             begin = content.line_start(content.length - tail_bytes)
         stop = self._stop(content, begin, max_bytes)
         return self._reading(Snapshot(stop=stop, content=content, begin=begin, end=stop.length), reset)
+
+    def _demand(self, expected_digest: str | None, actual: str | None) -> None:
+        if expected_digest is not None and actual != expected_digest:
+            raise DigestMismatch(self.uri, expected_digest, actual or "none: the document is outside I-JSON")
 
     def _reading(self, step: Delta | Snapshot, reset: Reset | None) -> Reading:
         if step.stop is self.head.position:

@@ -30,6 +30,14 @@ class AppendNumber:
     seq: int
 
 
+@dataclass(frozen=True, slots=True)
+class ProducerStanding:
+    """Where a producer stands: its newest epoch, and the number that is next there."""
+
+    epoch: int
+    next_seq: int
+
+
 @dataclass(slots=True)
 class _Track(Generic[AckT]):
     epoch: int
@@ -73,6 +81,11 @@ class Producers(Generic[AckT]):
             if digest == _digest(parts):
                 return acknowledgement
         raise ProducerConflict(uri, number.seq, next_seq)
+
+    def standing(self, producer: str) -> ProducerStanding | None:
+        """Gives where a producer stands; None for one that never wrote."""
+        track = self._tracks.get(producer)
+        return None if track is None else ProducerStanding(track.epoch, track.next_seq)
 
     def track(self, producer: str) -> tuple[int, int, Sequence[tuple[bytes, AckT]]]:
         """Gives what is known of a producer: its epoch, the next number, and its last appends, by digest."""

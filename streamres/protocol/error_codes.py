@@ -41,8 +41,9 @@ CODES: Final[Mapping[type[errors.StreamresError], int]] = {
     errors.ProducerFenced: INVALID_PARAMS,
     errors.CursorInvalid: INVALID_PARAMS,
     errors.DeltaError: INVALID_PARAMS,
-    errors.DigestMismatch: INTERNAL_ERROR,
+    errors.DigestMismatch: INVALID_PARAMS,
     errors.LimitExceeded: INVALID_PARAMS,
+    errors.Overloaded: INVALID_PARAMS,
     errors.StoreError: INTERNAL_ERROR,
     errors.TransportError: INTERNAL_ERROR,
     errors.ConnectionLost: INTERNAL_ERROR,
@@ -70,7 +71,9 @@ UPLOAD_STATUS: Final[Mapping[type[errors.StreamresError], int]] = {
     errors.ProducerConflict: 409,
     errors.ProducerGap: 409,
     errors.ProducerFenced: 409,
+    errors.DigestMismatch: 409,
     errors.LimitExceeded: 413,
+    errors.Overloaded: 503,
     # Asked again later it may be kept: there is space again, or the cluster has a leader.
     errors.StoreError: 503,
 }
@@ -109,6 +112,8 @@ def data_of(exc: errors.StreamresError) -> dict[str, Any] | None:
             return {"reason": "fenced", "uri": exc.uri, "epoch": exc.epoch, "current": exc.current}
         case errors.DeltaError():
             return {"reason": "invalid_content"}
+        case errors.DigestMismatch():
+            return {"reason": "digest", "uri": exc.uri, "expected": exc.expected, "actual": exc.actual}
         case errors.LimitExceeded():
             return {"reason": "limit", "limit": exc.limit, "value": exc.value}
         case _:

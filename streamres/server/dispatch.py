@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from streamres.errors import MethodNotFound, StreamresError
+from streamres.errors import MethodNotFound, StoreError, StreamresError
 from streamres.protocol import envelope, jsonrpc, words
 from streamres.protocol.error_codes import HTTP_STATUS, INTERNAL_ERROR, code_of, data_of
 from streamres.protocol.jsonrpc import Notification, Request
@@ -30,13 +31,30 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("streamres.server")
 
+_OTHER: Final = "other"
+_NAMES: Final = frozenset(
+    {
+        words.DISCOVER,
+        words.INITIALIZE,
+        words.LIST,
+        words.LISTEN,
+        words.PING,
+        words.READ,
+        words.SUBSCRIBE,
+        words.TEMPLATES,
+        words.UNSUBSCRIBE,
+    }
+)
+"""The methods that are told apart; whatever else is asked is not to make a number of its own."""
+
 Method = Callable[[Request], Awaitable[Outcome]]
 
 
 class Dispatcher:
     """The MCP server over one store. One response a request (V1); an error never ends the server.
 
-    `clock` gives seconds that only grow; idle sessions end by it.
+    `clock` gives seconds that only grow; idle sessions end by it. `around` gives what is called for a method in
+    place of it.
     """
 
     def __init__(
@@ -47,11 +65,14 @@ class Dispatcher:
         name: str,
         version: str,
         clock: Callable[[], float] = time.monotonic,
+        around: Callable[[str, Method], Method] | None = None,
     ) -> None:
         messages = Messages(name=name, version=version)
         encoder = TextEncoder()
         self.requests = 0
         """Messages taken so far."""
+        self.outcomes: Counter[tuple[str, str]] = Counter()
+        """Requests so far by method, and by `ok` or the code of the error; an unknown method is `other`."""
         self.closing = Closing()
         resources = Resources(store, messages, encoder, limits, self.closing)
         self.subscriptions = Subscriptions(store, messages, encoder, limits, self.closing)
@@ -70,6 +91,9 @@ class Dispatcher:
             },
             "legacy": {**both, words.PING: lifecycle.ping},
         }
+        if around is not None:
+            for methods in self._methods.values():
+                methods.update({name: around(name, method) for name, method in methods.items()})
 
     async def dispatch(
         self,
@@ -84,6 +108,7 @@ class Dispatcher:
         self.requests += 1
         era: Era = "modern"
         request_id: RequestId | None = None
+        name = _OTHER
         try:
             message = jsonrpc.parse(body)
             routing = None if headers is None else headers()
@@ -92,7 +117,7 @@ class Dispatcher:
                 session = self.sessions.find(named)
             if isinstance(message, Notification):
                 return _taken(message)
-            request_id = message.id
+            request_id, name = message.id, message.method
             era = envelope.era_of(message, routing)
             if era == "modern":
                 envelope.check(message, routing)
@@ -102,13 +127,14 @@ class Dispatcher:
         except Exception as exc:
             if request_id is None:
                 request_id = jsonrpc.request_id_of(body)
-            return self._refusal(request_id, exc, era)
+            return self._refusal(request_id, exc, era, name)
+        self.outcomes[name, "ok"] += 1
         match outcome:
             case Pending():
-                return self._guarded(message.id, outcome, era)
+                return self._guarded(message, outcome, era)
             case Stream() if headers is None:
                 # A stream of its own is cut at a fault, and read on from its cursor; a shared one goes on.
-                return self._guarded_stream(message.id, outcome, era)
+                return self._guarded_stream(message, outcome, era)
         return outcome
 
     def close(self) -> None:
@@ -133,29 +159,32 @@ class Dispatcher:
             case _:
                 return await self._call(request, "legacy")
 
-    def _guarded(self, request_id: RequestId, pending: Pending, era: Era) -> Pending:
+    def _guarded(self, request: Request, pending: Pending, era: Era) -> Pending:
         async def answer() -> Reply | LongReply:
             try:
                 return await pending.answer()
             except Exception as exc:
-                return self._refusal(request_id, exc, era)
+                return self._refusal(request.id, exc, era, request.method)
 
         return Pending(answer)
 
-    def _guarded_stream(self, request_id: RequestId, stream: Stream, era: Era) -> Stream:
+    def _guarded_stream(self, request: Request, stream: Stream, era: Era) -> Stream:
         async def run(write: Write) -> None:
             try:
                 await stream.run(write)
             except Exception as exc:
-                await write(self._refusal(request_id, exc, era).body)
+                await write(self._refusal(request.id, exc, era, request.method).body)
 
         return Stream(run)
 
-    def _refusal(self, request_id: RequestId | None, exc: Exception, era: Era) -> Reply:
+    def _refusal(self, request_id: RequestId | None, exc: Exception, era: Era, name: str) -> Reply:
+        code = code_of(exc) if isinstance(exc, StreamresError) else INTERNAL_ERROR
+        self.outcomes[name if name in _NAMES else _OTHER, str(code)] += 1
         if not isinstance(exc, StreamresError):
-            logger.error("a request failed", exc_info=exc)
+            logger.error("a request failed", exc_info=exc, extra={"event": "request_failed", "method": name})
             return Reply(jsonrpc.error(request_id, INTERNAL_ERROR, "internal error", None))
-        code = code_of(exc)
+        if isinstance(exc, StoreError):
+            logger.error("the store failed: %s", exc, extra={"event": "store_error", "method": name})
         # Clients of the older era read no body at other statuses than 200.
         status = HTTP_STATUS[code] if era == "modern" else 200
         return Reply(jsonrpc.error(request_id, code, str(exc), data_of(exc)), status)

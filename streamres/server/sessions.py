@@ -28,6 +28,9 @@ class Sessions:
         self._clock = clock
         self._open: OrderedDict[str, Session] = OrderedDict()  # the longest unused first
 
+    def __len__(self) -> int:
+        return len(self._open)
+
     def begin(self) -> Session:
         """Begins a session; where there are too many, the longest unused one makes room.
 

@@ -6,6 +6,7 @@ subscribers that go from the same cursor to the same head differ in the id of th
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from streamres.server.closing import Closing
     from streamres.server.outcome import Write
     from streamres.store import Store, Watch
+
+logger = logging.getLogger("streamres.server")
 
 _SHARED_FRAMES: Final = 64
 """Notifications kept for the next subscriber. Each holds at most `Limits.notification_bytes` of text."""
@@ -189,6 +192,14 @@ class Subscription:
                 await write(hub.messages.listen_result(self._request_id))
         finally:
             hub.open.discard(self)
+            logger.info(
+                "subscription ended",
+                extra={
+                    "event": "subscription_ended",
+                    "resources": len(self._filters),
+                    "by": "server" if hub.closing.begun or self._ended else "peer",
+                },
+            )
 
     @property
     def _ended(self) -> bool:

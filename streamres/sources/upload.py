@@ -1,16 +1,22 @@
 """Appends over HTTP, for producers in another process: `POST …/upload?uri=U`, the body a text, bytes or a patch.
 
-Query parameters, beside `uri`: `seal` (`complete` or `aborted`) seals in the same step; `producer`, `epoch`, `seq`
-number the append, so that it can be sent again (SR-9.1); `revision` demands that the resource is at that revision
-(SR-9.2). A resource that is not there is made, as a text or as what `kind` says.
+Query parameters, beside `uri`: `seal` (`complete` or `aborted`) seals in the same step; `digest` (`sha-256=:…:`)
+demands that what is sealed has it; `producer`, `epoch`, `seq` number the append, so that it can be sent again
+(SR-9.1); `revision` demands that the resource is at that revision (SR-9.2); `dropped` counts bytes that the
+producer had to leave out before it. A resource that is not there is made, as a text or as what `kind` says.
 
 `PUT …/upload?uri=U` puts the body in place of all content, for json a document (SR-2.4). The answer is `{"cursor",
 "revision", "state"}`, or `{"error"}` in the form of JSON-RPC.
+
+`GET …/upload?uri=U&producer=P` says where the resource stands, with `length` and, once it is sealed, `digest`; and
+under `producer` the `epoch` and the next `seq` of P, where P has written, so that it goes on from there.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import logging
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from starlette.datastructures import QueryParams
@@ -21,7 +27,9 @@ from streamres.errors import (
     InvalidParams,
     InvalidRequest,
     LimitExceeded,
+    Overloaded,
     ResourceNotFound,
+    StoreError,
     StreamresError,
 )
 from streamres.model import (
@@ -36,9 +44,12 @@ from streamres.model import (
     encode_cursor,
 )
 from streamres.protocol.error_codes import UPLOAD_STATUS, code_of, data_of
+from streamres.sources.inflight import InFlight
 from streamres.transport.http import PeerGone, read_body, refuse_body
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.types import Receive, Scope, Send
 
     from streamres.limits import Limits
@@ -46,37 +57,88 @@ if TYPE_CHECKING:
     from streamres.store import Store
     from streamres.transport import Guard
 
+logger = logging.getLogger("streamres.upload")
+
+_SHA_256: Final = re.compile(r"sha-256=:[A-Za-z0-9+/]{43}=:")
+
+RETRY_AFTER_S: Final = 1
+"""What a producer is told to wait for that is refused for the moment."""
+
 
 class Upload:
     """The upload endpoint over one store."""
 
     def __init__(self, store: Store, limits: Limits, guard: Guard) -> None:
+        self.in_flight = InFlight(limits)
         self._store = store
         self._limits = limits
         self._guard = guard
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Makes one append or replacement and answers where the resource stands after it (ASGI 3)."""
+        """Makes one append or replacement, or none, and answers where the resource stands after it (ASGI 3)."""
         headers = dict(scope["headers"])
         refusal = self._guard.refusal(headers.get(b"host"), headers.get(b"origin"))
         if refusal is not None:
-            response = _answer(403, _error(InvalidRequest(refusal)))
+            await self._refused(scope, InvalidRequest(refusal), 403)(scope, receive, send)
+            return
+        if scope["method"] not in ("POST", "PUT"):
+            response = await self._answered(scope, b"")
             await response(scope, receive, send)
             return
         try:
-            # All or nothing: an append whose body was cut is none.
-            body = await read_body(headers, receive, append_bytes=self._limits.append_bytes)
+            with self.in_flight.admitted() as held:
+                # All or nothing: an append whose body was cut is none.
+                body = await read_body(headers, receive, held, append_bytes=self._limits.append_bytes)
+                response = await self._answered(scope, body)
         except LimitExceeded as exc:
-            await refuse_body(receive, send, orjson.dumps(_error(exc)))
-            return
+            refused = self._refused(scope, exc)
+            also = [(b"retry-after", b"%d" % RETRY_AFTER_S)] if isinstance(exc, Overloaded) else []
+            await refuse_body(receive, send, bytes(refused.body), status=refused.status_code, also=also)
         except PeerGone:
             return
+        else:
+            await response(scope, receive, send)
+
+    async def _answered(self, scope: Scope, body: bytes) -> Response:
+        query = QueryParams(scope["query_string"])
         try:
-            write = self._replace if scope["method"] == "PUT" else self._append
-            response = _answer(200, await write(QueryParams(scope["query_string"]), body))
+            match scope["method"]:
+                case "POST":
+                    answer = await self._append(query, body)
+                    self.in_flight.taken += 1
+                case "PUT":
+                    answer = await self._replace(query, body)
+                    self.in_flight.taken += 1
+                case _:
+                    answer = await self._stand(query)
         except StreamresError as exc:
-            response = _answer(UPLOAD_STATUS.get(type(exc), 400), _error(exc))
-        await response(scope, receive, send)
+            return self._refused(scope, exc)
+        return _answer(200, answer)
+
+    def _refused(self, scope: Scope, exc: StreamresError, status: int | None = None) -> Response:
+        reason = _reason(exc)
+        if scope["method"] in ("POST", "PUT"):
+            self.in_flight.refused[reason] += 1
+        if isinstance(exc, StoreError):
+            logger.error("the store failed: %s", exc, extra={"event": "store_error", "method": "upload"})
+        elif scope["method"] != "GET":
+            logger.info("upload refused: %s", exc, extra={"event": "upload_refused", "reason": reason})
+        if status is None:
+            status = UPLOAD_STATUS.get(type(exc), 400)
+        later = {"retry-after": str(RETRY_AFTER_S)} if status == 503 else None
+        return _answer(status, _error(exc), later)
+
+    async def _stand(self, query: QueryParams) -> dict[str, Any]:
+        uri = query.get("uri", "")
+        head = (await self._store.entry(uri)).head
+        answer = _standing(uri, head) | {"length": head.position.length}
+        if head.digest is not None:
+            answer["digest"] = head.digest
+        if (producer := query.get("producer")) is not None:
+            standing = await self._store.producer(uri, producer)
+            if standing is not None:
+                answer["producer"] = {"epoch": standing.epoch, "seq": standing.next_seq}
+        return answer
 
     async def _append(self, query: QueryParams, body: bytes) -> dict[str, Any]:
         uri = query.get("uri", "")
@@ -89,12 +151,21 @@ class Upload:
             )
         expected = _count(query, "revision") if "revision" in query else None
         seal = _seal(query.get("seal"))
+        digest = _digest(query.get("digest"), seal)
+        dropped = _count(query, "dropped") if "dropped" in query else 0
         kind = await self._kind(uri, query.get("kind"))
         what = Description(uri=uri, name=uri, kind=kind, mime_type=MIME_TYPES[kind])
         data = _whole_text(body, final=seal is not None) if kind == "text" else body
         head = await self._store.append(
-            uri, data, seal=seal, number=number, expected_revision=expected, create=what
+            uri,
+            data,
+            seal=seal,
+            number=number,
+            expected_revision=expected,
+            expected_digest=digest,
+            create=what,
         )
+        self.in_flight.dropped_bytes += dropped
         return _standing(uri, head)
 
     async def _replace(self, query: QueryParams, body: bytes) -> dict[str, Any]:
@@ -150,6 +221,16 @@ def _seal(value: str | None) -> Seal | None:
     raise InvalidParams('seal is "complete" or "aborted"')
 
 
+def _digest(value: str | None, seal: Seal | None) -> str | None:
+    if value is None:
+        return None
+    if seal is None:
+        raise InvalidParams("digest comes with a seal")
+    if not _SHA_256.fullmatch(value):
+        raise InvalidParams("digest is sha-256=:BASE64: (RFC 9530)")
+    return value
+
+
 def _count(query: QueryParams, name: str) -> int:
     value = query.get(name, "")
     if not value.isascii() or not value.isdigit() or len(value) > 18:
@@ -161,5 +242,15 @@ def _error(exc: StreamresError) -> dict[str, Any]:
     return {"error": {"code": code_of(exc), "message": str(exc), "data": data_of(exc)}}
 
 
-def _answer(status: int, body: dict[str, Any]) -> Response:
-    return Response(orjson.dumps(body), status, media_type="application/json")
+def _reason(exc: StreamresError) -> str:
+    match data_of(exc):
+        case {"reason": str(reason), "limit": str(limit)}:
+            return f"{reason}:{limit}"
+        case {"reason": str(reason)}:
+            return reason
+        case _:
+            return type(exc).__name__
+
+
+def _answer(status: int, body: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+    return Response(orjson.dumps(body), status, headers, "application/json")

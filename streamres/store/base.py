@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from contextlib import AbstractContextManager
 
-    from streamres.model import AppendNumber, Description, Entry, Head, Position, Reading, Seal
+    from streamres.model import AppendNumber, Description, Entry, Head, Position, ProducerStanding, Reading, Seal
 
 
 @lru_cache(maxsize=4096)
@@ -108,6 +108,7 @@ class Store(Protocol):
         seal: Seal | None = None,
         number: AppendNumber | None = None,
         expected_revision: int | None = None,
+        expected_digest: str | None = None,
         create: Description | None = None,
     ) -> Head:
         """Appends, seals, or both in one step; see `ResourceLog.commit`.
@@ -126,6 +127,10 @@ class Store(Protocol):
 
     async def entry(self, uri: str) -> Entry:
         """Gives what the resource is and where it stands."""
+        ...
+
+    async def producer(self, uri: str, producer: str) -> ProducerStanding | None:
+        """Gives where a producer of the resource stands, so that it can go on; None for one that never wrote."""
         ...
 
     async def read(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
-    from streamres.model import AppendNumber, Description, Head, Position, Reading, Seal
+    from streamres.model import AppendNumber, Description, Head, Position, ProducerStanding, Reading, Seal
     from streamres.store.base import Watch
 
 
@@ -50,13 +50,20 @@ class MemoryStore:
         seal: Seal | None = None,
         number: AppendNumber | None = None,
         expected_revision: int | None = None,
+        expected_digest: str | None = None,
         create: Description | None = None,
     ) -> Head:
         self._check_size(data)
         added = create if uri not in self._logs else None
         log = self._new_log(added) if added is not None else self._log(uri)
         before = log.head
-        head = log.commit(data, seal=seal, number=number, expected_revision=expected_revision)
+        head = log.commit(
+            data,
+            seal=seal,
+            number=number,
+            expected_revision=expected_revision,
+            expected_digest=expected_digest,
+        )
         if added is not None:
             return self._add(added, log)
         if log.head is not before:
@@ -77,6 +84,9 @@ class MemoryStore:
 
     async def entry(self, uri: str) -> Entry:
         return Entry(head=self._log(uri).head, description=self._descriptions[uri])
+
+    async def producer(self, uri: str, producer: str) -> ProducerStanding | None:
+        return self._log(uri).producers.standing(producer)
 
     async def read(
         self,

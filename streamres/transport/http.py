@@ -21,9 +21,9 @@ from streamres.protocol.words import SESSION_HEADER
 from streamres.server import Accepted, Begun, Cancel, LongReply, Pending, Reply, Stream
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import Message, Receive, Scope, Send
 
     from streamres.errors import StreamresError
     from streamres.limits import Limits
@@ -56,6 +56,10 @@ class HttpEndpoint:
         self._dispatcher = dispatcher
         self._limits = limits
         self._guard = guard
+        self.bytes_in = 0
+        """Bytes of the messages taken so far."""
+        self.bytes_out = 0
+        """Bytes of what was answered so far."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one HTTP request (ASGI 3)."""
@@ -78,10 +82,14 @@ class HttpEndpoint:
             return
         except PeerGone:
             return
+        self.bytes_in += len(body)
         outcome = await self._dispatcher.dispatch(body, lambda: RoutingHeaders.from_raw(raw, headers))
+        if isinstance(outcome, Reply):
+            self.bytes_out += len(outcome.body)
+            await _reply(send, outcome)
+            return
+        send = self._counting(send)
         match outcome:
-            case Reply():
-                await _reply(send, outcome)
             case Accepted() | Cancel():
                 await _send(send, 202, b"")
             case LongReply():
@@ -94,6 +102,13 @@ class HttpEndpoint:
                 name = (_SESSION, session.id.encode("ascii"))
                 await _send(send, reply.status, reply.body, [_JSON, name])
 
+    def _counting(self, send: Send) -> Send:
+        def counted(message: Message) -> Awaitable[None]:
+            self.bytes_out += len(message.get("body", b""))
+            return send(message)
+
+        return counted
+
     async def _serve_session(
         self, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive, send: Send
     ) -> None:
@@ -103,7 +118,7 @@ class HttpEndpoint:
             session_id = session_of(None, RoutingHeaders.from_raw(scope["headers"], headers))
             match scope["method"]:
                 case "GET" if session_id is not None:
-                    session = sessions.find(session_id)
+                    session, send = sessions.find(session_id), self._counting(send)
                     await self._stream(receive, send, Stream(lambda write: sessions.run(session, write)))
                 case "DELETE" if session_id is not None:
                     sessions.end(session_id)
@@ -129,8 +144,15 @@ class HttpEndpoint:
         await _while_connected(receive, work, ping=ping, ping_s=self._limits.ping_s)
 
 
-async def read_body(headers: Mapping[bytes, bytes], receive: Receive, **limit: int) -> bytes:
+async def read_body(
+    headers: Mapping[bytes, bytes],
+    receive: Receive,
+    held: Callable[[int], None] | None = None,
+    **limit: int,
+) -> bytes:
     """Gives the request's body; `limit` is one limit by its name.
+
+    `held` is told how many bytes there are so far, or are announced, and may refuse to hold them.
 
     Raises:
         LimitExceeded: it is longer than the limit; the rest was not read.
@@ -138,9 +160,12 @@ async def read_body(headers: Mapping[bytes, bytes], receive: Receive, **limit: i
     """
     ((name, most),) = limit.items()
     declared = headers.get(b"content-length", b"0")
+    announced = int(declared) if declared.isdigit() else 0
     body = bytearray()
     more = True
-    while more and len(body) <= most and not (declared.isdigit() and int(declared) > most):
+    while more and len(body) <= most and announced <= most:
+        if held is not None:
+            held(max(announced, len(body)))
         message = await receive()
         if message["type"] == "http.disconnect":
             raise PeerGone
@@ -151,10 +176,20 @@ async def read_body(headers: Mapping[bytes, bytes], receive: Receive, **limit: i
     return bytes(body)
 
 
-async def refuse_body(receive: Receive, send: Send, answer: bytes) -> None:
-    """Answers a request whose body was too long, and hears a part of the rest: a peer cut off never reads why."""
-    headers = [_JSON, (b"content-length", b"%d" % len(answer)), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
+async def refuse_body(
+    receive: Receive,
+    send: Send,
+    answer: bytes,
+    *,
+    status: int = 413,
+    also: Sequence[tuple[bytes, bytes]] = (),
+) -> None:
+    """Answers a request whose body is not wanted, and hears a part of the rest: a peer cut off never reads why.
+
+    `also` are further headers of the answer.
+    """
+    headers = [_JSON, (b"content-length", b"%d" % len(answer)), (b"connection", b"close"), *also]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": answer, "more_body": True})
     left = _DISCARDED_BYTES
     with anyio.move_on_after(_DISCARD_S):

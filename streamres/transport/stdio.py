@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.lowlevel
 
-from streamres.errors import InvalidRequest, LimitExceeded
+from streamres.errors import InvalidRequest, LimitExceeded, StreamresError
 from streamres.protocol import jsonrpc
 from streamres.protocol.error_codes import code_of, data_of
 from streamres.protocol.lines import LineSplitter
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup, TaskStatus
 
-    from streamres.errors import StreamresError
     from streamres.limits import Limits
     from streamres.protocol.jsonrpc import RequestId
     from streamres.server import Dispatcher
@@ -191,6 +190,10 @@ class StdioPeer:
                 except OSError as exc:
                     if exc.errno not in _GONE:
                         logger.error("the answers cannot be written: %s", exc)
+                    self._cut()
+                except StreamresError as exc:
+                    # A part of the frame is written: the peer can only be told by an end.
+                    logger.error("an answer could not be ended, and its peer is: %s", exc)
                     self._cut()
 
     async def _until_hung_up(self) -> None:

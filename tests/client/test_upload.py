@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -10,12 +12,15 @@ import pytest
 from requirement import requirement
 from server.wire import NOWHERE, URI, serving
 
-from streamres import Limits
+from streamres import ConnectionLost, Limits, Producer
+from streamres.store import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from server.wire import Wire
+
+    from streamres.model import Head
 
 
 @pytest.fixture
@@ -180,12 +185,11 @@ async def test_a_uri_that_is_none_is_refused(wire: Wire, uri: str) -> None:
     assert (status, body["error"]["data"]["reason"]) == (400, "invalid_uri")
 
 
-async def test_only_post_is_taken_and_only_where_it_was_asked_for(wire: Wire) -> None:
-    url = wire.url.replace("/mcp", "/upload")
+async def test_uploads_are_taken_only_where_they_were_asked_for_and_by_no_other_method(wire: Wire) -> None:
     async with serving() as without:
         elsewhere = await without.http.post(without.url.replace("/mcp", "/upload"))
 
-    assert (await wire.http.get(url)).status_code == 405
+    assert (await wire.http.delete(wire.url.replace("/mcp", "/upload"))).status_code == 405
     assert elsewhere.status_code == 404
 
 
@@ -241,3 +245,157 @@ async def test_a_put_after_the_seal_is_refused(wire: Wire) -> None:
 
     assert (status, answer["error"]["data"]["reason"]) == (409, "sealed")
     assert (await wire.read(None)).text == "all"
+
+
+def digest_of(content: bytes) -> str:
+    return f"sha-256=:{b64encode(sha256(content).digest()).decode()}:"
+
+
+@requirement("SR-9.1")
+async def test_a_get_says_where_the_resource_and_the_producer_stand(wire: Wire) -> None:
+    status, nothing = await upload(wire, uri=NOWHERE, method="GET", producer="p")
+    assert (status, nothing["error"]["data"]) == (404, {"uri": NOWHERE})
+
+    _, after = await upload(wire, "é".encode(), **numbered(0, epoch=3))
+    here = {**after, "length": 2}
+
+    assert await upload(wire, method="GET") == (200, here)
+    assert await upload(wire, method="GET", producer="other") == (200, here)
+    assert await upload(wire, method="GET", producer="p") == (200, {**here, "producer": {"epoch": 3, "seq": 1}})
+
+
+@requirement("SR-3.4")
+async def test_a_get_of_what_is_sealed_has_its_digest(wire: Wire) -> None:
+    await upload(wire, b"all", seal="complete")
+
+    assert (await upload(wire, method="GET"))[1]["digest"] == digest_of(b"all")
+
+
+@requirement("SR-3.4")
+@requirement("SR-9.2")
+@pytest.mark.parametrize("last", [b"", b"!"], ids=["the seal alone", "with the last append"])
+async def test_a_seal_with_the_digest_of_other_content_is_refused_and_seals_nothing(
+    wire: Wire, last: bytes
+) -> None:
+    await upload(wire, b"content", **numbered(0))
+    there, other = digest_of(b"content" + last), digest_of(b"c0ntent" + last)
+
+    status, body = await upload(wire, last, seal="complete", digest=other, **numbered(1))
+
+    data = {"reason": "digest", "uri": URI, "expected": other, "actual": there}
+    assert (status, body["error"]["data"]) == (409, data)
+    _, now = await upload(wire, method="GET", producer="p")
+    assert (now["state"], now["revision"], now["producer"]["seq"]) == ("open", 1, 1)
+    sealed = {"seal": "complete", "digest": there}
+    assert (await upload(wire, last, **sealed, **numbered(1)))[0] == 200
+    assert (await upload(wire, last, **sealed, **numbered(1)))[0] == 200, "a repeat"
+    assert (await upload(wire, **sealed))[0] == 200, "a seal equal to the one that is there"
+    assert (await upload(wire, seal="complete", digest=other))[0] == 409
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"digest": digest_of(b"x")},
+        {"digest": "sha-256=:x:", "seal": "complete"},
+        {"digest": "md5=:x:", "seal": "complete"},
+    ],
+    ids=["without a seal", "no digest", "another algorithm"],
+)
+async def test_a_digest_that_means_nothing_is_refused(wire: Wire, query: dict[str, object]) -> None:
+    status, body = await upload(wire, b"x", **query)
+
+    assert (status, body["error"]["data"]["reason"]) == (400, "invalid_params")
+
+
+async def test_a_document_is_sealed_with_its_digest_in_a_step_of_its_own(wire: Wire) -> None:
+    await upload(wire, b'[{"op": "replace", "path": "", "value": {"a": 1}}]', NOWHERE, kind="json")
+    query = {"seal": "complete", "digest": digest_of(b'{"a":1}')}
+
+    status, body = await upload(wire, b'[{"op": "remove", "path": "/a"}]', NOWHERE, **query)
+
+    assert (status, body["error"]["data"]["reason"]) == (400, "invalid_content")
+    assert (await upload(wire, b"", NOWHERE, **query))[0] == 200
+
+
+class SlowStore(MemoryStore):
+    """Makes no append before it is told to go on."""
+
+    def __init__(self, limits: Limits) -> None:
+        super().__init__(limits)
+        self.go_on = anyio.Event()
+        self.begun = 0
+        self._news = anyio.Event()
+
+    async def append(self, uri: str, data: bytes, **rest: Any) -> Head:  # type: ignore[override]  # noqa: ANN401
+        self.begun += 1
+        self._news.set()
+        await self.go_on.wait()
+        return await super().append(uri, data, **rest)
+
+    async def until_begun(self, count: int) -> None:
+        with anyio.fail_after(5):
+            while self.begun < count:
+                self._news = anyio.Event()
+                await self._news.wait()
+
+
+@requirement("SR-12.3")
+@pytest.mark.parametrize(
+    ("limits", "limit"),
+    [(Limits(uploads=3), "uploads"), (Limits(upload_bytes=30), "upload_bytes")],
+    ids=["their number", "their bytes"],
+)
+async def test_where_the_store_is_slow_uploads_wait_and_those_without_room_are_to_come_again(
+    limits: Limits, limit: str
+) -> None:
+    store = SlowStore(limits)
+    async with serving(limits, store=store, upload=True) as wire:
+        answers: list[int] = []
+
+        async def append(seq: int) -> None:
+            answers.append((await upload(wire, b"x" * 10, **numbered(0, producer=str(seq))))[0])
+
+        async with anyio.create_task_group() as tasks:
+            for seq in range(3):
+                tasks.start_soon(append, seq)
+            await store.until_begun(3)
+
+            url = wire.url.replace("/mcp", "/upload?") + urlencode({"uri": URI})
+            refused = await wire.http.post(url, content=b"y" * 10)
+            assert (await upload(wire, method="GET"))[0] == 200, "to ask is free"
+            assert answers == []
+            store.go_on.set()
+
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        value = getattr(limits, limit)
+        assert refused.json()["error"]["data"] == {"reason": "limit", "limit": limit, "value": value}
+        assert answers == [200] * 3
+        assert (await wire.read(None)).text == "x" * 30
+        assert (await upload(wire, b"y"))[0] == 200, "what is answered takes no room"
+
+
+@requirement("SR-12.3")
+async def test_an_upload_that_is_alone_has_room_however_little_is_allowed() -> None:
+    async with serving(Limits(upload_bytes=5), upload=True) as wire:
+        assert (await upload(wire, b"more than five"))[0] == 200
+
+
+async def test_a_producer_that_is_refused_for_the_moment_comes_again_when_it_was_told_to() -> None:
+    limits = Limits(uploads=1)
+    store = SlowStore(limits)
+    waits: list[float] = []
+    async with serving(limits, store=store, upload=True) as wire, anyio.create_task_group() as tasks:
+        tasks.start_soon(upload, wire, b"first")
+        await store.until_begun(1)
+
+        def on_fault(exc: ConnectionLost, wait_s: float) -> None:
+            assert "over the limit uploads = 1" in str(exc)
+            waits.append(wait_s)
+            store.go_on.set()
+
+        async with Producer(wire.url, URI, on_fault=on_fault) as producer:
+            await producer.append(b" second")
+
+        assert (await wire.read(None)).text == "first second"
+    assert waits[0] >= 1

@@ -11,18 +11,20 @@ from requirement import requirement
 
 from streamres.errors import (
     DeltaError,
+    DigestMismatch,
     LimitExceeded,
     ProducerConflict,
     ProducerFenced,
     ProducerGap,
+    ResourceNotFound,
     ResourceSealed,
     RevisionConflict,
     StreamresError,
 )
 from streamres.limits import Limits
-from streamres.model import SEALS, Seal
+from streamres.model import SEALS, ProducerStanding, ResourceLog, Seal
 
-from .scene import OTHER, URI, content, described, head_of, number, observed
+from .scene import NOWHERE, OTHER, URI, content, described, head_of, number, observed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -194,3 +196,35 @@ async def test_the_largest_append_is_taken_and_a_byte_more_is_refused_with_the_l
 
     assert (caught.value.limit, caught.value.value) == ("append_bytes", 10)
     assert await content(store) == b"y" * 10
+
+
+@requirement("SR-9.1")
+async def test_where_a_producer_stands_is_told(store: Store) -> None:
+    assert await store.producer(URI, "p") is None
+
+    for seq in range(3):
+        await store.append(URI, b"x", number=number(seq))
+    assert await store.producer(URI, "p") == ProducerStanding(1, 3)
+    await store.append(URI, b"x", number=number(1))
+    await store.append(URI, b"x", number=number(0, epoch=4))
+
+    assert await store.producer(URI, "p") == ProducerStanding(4, 1)
+    assert await store.producer(URI, "other") is None
+    with pytest.raises(ResourceNotFound):
+        await store.producer(NOWHERE, "p")
+
+
+@requirement("SR-3.4")
+@requirement("M3")
+async def test_a_seal_with_another_digest_changes_nothing(store: Store) -> None:
+    await store.append(URI, b"content")
+    before = await head_of(store)
+    right, wrong = (ResourceLog(URI, epoch=0, content=content).content.digest() for content in (b"content!", b"?"))
+
+    with pytest.raises(DigestMismatch) as caught:
+        await store.append(URI, b"!", seal="complete", expected_digest=wrong)
+
+    assert (caught.value.expected, caught.value.actual) == (wrong, right)
+    assert await head_of(store) == before
+    assert await content(store) == b"content"
+    assert (await store.append(URI, b"!", seal="complete", expected_digest=right)).digest == right

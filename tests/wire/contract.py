@@ -236,6 +236,6 @@ def _meta(holder: object) -> Message:
 
 def check_upload(answer: Message, status: int) -> None:
     """Demands that a body is what the endpoint for appends answers."""
-    name = "Appended" if status == 200 else "Refused"
+    name = "Refused" if status != 200 else "Standing" if "length" in answer else "Appended"
     _check_own("upload.json", name, answer)
     _check_known(answer, member_names(name, "upload.json"), "of the answer")

@@ -6,38 +6,34 @@ into the file in the transaction of the same batch. A batch that fails is forgot
 
 from __future__ import annotations
 
-import json
 from array import array
 from typing import TYPE_CHECKING, Final
 
 from streamres.model import (
     BLOCK_BYTES,
-    WINDOW,
     BlobContent,
     Document,
     JsonContent,
-    Producers,
     ResourceLog,
     Retention,
     TextContent,
-    parse_json,
 )
-from streamres.model.reassembler import READER
+from streamres.store.sqlite.documents import read_document
 from streamres.store.sqlite.pieces import (
     ENDS,
     Pieces,
     StoredContent,
     StoredOperations,
     StoredRevisions,
-    StoredText,
+    stored_content,
 )
-from streamres.store.sqlite.rows import head_of
+from streamres.store.sqlite.producers import record, recorded
 
 if TYPE_CHECKING:
     import sqlite3
 
     from streamres.limits import Limits
-    from streamres.model import AppendNumber, Head, Kind, Seal
+    from streamres.model import AppendNumber, Head, Seal
     from streamres.store.sqlite.rows import Row
 
 _SMALL_BYTES: Final = BLOCK_BYTES // 2
@@ -63,18 +59,27 @@ class Book:
             content=self._content(),
             revisions=self.revisions,
             head=row.head,
-            producers=_producers(db, row.id, limits),
+            producers=recorded(db, row.id, limits),
             limits=limits,
         )
         self.retention = Retention(limits)
         self._tail: list[int] = self._small_pieces()  # where the newest small pieces begin
         self._saved = self._document_length()
 
-    def commit(self, data: bytes, seal: Seal | None, number: AppendNumber | None, expected: int | None) -> Head:
+    def commit(
+        self,
+        data: bytes,
+        seal: Seal | None,
+        number: AppendNumber | None,
+        expected: int | None,
+        expected_digest: str | None,
+    ) -> Head:
         """Appends, seals, or both; see `ResourceLog.commit`."""
-        head = self.log.commit(data, seal=seal, number=number, expected_revision=expected)
+        head = self.log.commit(
+            data, seal=seal, number=number, expected_revision=expected, expected_digest=expected_digest
+        )
         if number is not None:
-            self._record(number)
+            record(self._db, self.row.id, self.log.producers, number)
         return head
 
     def replace(self, data: bytes, epoch: int, content: int, now: float) -> Head:
@@ -136,8 +141,8 @@ class Book:
     def _content(self) -> BlobContent | JsonContent:
         if self.row.description.kind != "json":
             return self.stored
-        document = read_document(self.stored, self.stored.length, self._limits)
-        return JsonContent(self._limits, document, StoredOperations(self.stored))
+        document = read_document(self.stored, self.stored.length)
+        return JsonContent(self._limits, Document(self._limits, document.value), StoredOperations(self.stored))
 
     def _small_pieces(self) -> list[int]:
         begins: list[int] = []
@@ -210,70 +215,9 @@ class Book:
                 (self.row.content, content.length, content.document.encoded()),
             )
             self._saved = content.length
-        floor = min(self.revisions.floor_length, self._saved)
+        length, revision = min(self.revisions.floor_length, self._saved), self.revisions.floor
         self._db.execute(
-            "DELETE FROM piece WHERE content = ? AND begin + length(data) <= ? AND begin < ?",
-            (self.row.content, floor, floor),
+            "DELETE FROM piece WHERE content = ? AND begin < ? AND begin + length(data) <= ?"
+            " AND revision + length(ends) / ? <= ? + 1",
+            (self.row.content, length, length, array(ENDS).itemsize, revision),
         )
-
-    def _record(self, number: AppendNumber) -> None:
-        """Keeps the number of an append with it, in the same transaction."""
-        epoch, next_seq, recent = self.log.producers.track(number.producer)
-        if number.seq + 1 != next_seq:
-            return  # a repeat
-        digest, head = recent[-1]
-        key = (self.row.id, number.producer)
-        self._db.execute("INSERT OR REPLACE INTO producer VALUES (?, ?, ?, ?)", (*key, epoch, next_seq))
-        self._db.execute(
-            "DELETE FROM acknowledged WHERE resource = ? AND producer = ? AND (seq <= ? OR seq >= ?)",
-            (*key, number.seq - WINDOW, number.seq),
-        )
-        position = head.position
-        self._db.execute(
-            "INSERT INTO acknowledged VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *key,
-                number.seq,
-                digest,
-                position.epoch,
-                position.revision,
-                position.length,
-                head.state,
-                head.digest,
-            ),
-        )
-
-
-def stored_content(pieces: Pieces, kind: Kind, length: int) -> StoredContent:
-    """Gives the content in the file; of json, that of its operations."""
-    return StoredText(pieces, length) if kind == "text" else StoredContent(pieces, length)
-
-
-def read_document(stored: StoredContent, length: int, limits: Limits) -> Document:
-    """Gives the document after `length` bytes of operations: the one saved last, and the operations since."""
-    pieces = stored.pieces
-    saved = pieces.db.execute("SELECT length, data FROM document WHERE content = ?", (pieces.content,)).fetchone()
-    begin, data = saved or (0, b"null")
-    document = Document(READER, parse_json(data, max_depth=READER.json_depth))
-    advance(document, stored, begin, length)
-    return Document(limits, document.value)
-
-
-def advance(document: Document, stored: StoredContent, begin: int, end: int) -> None:
-    """Makes the operations between two offsets."""
-    if end > begin:
-        patch = b"[" + b"".join(stored.slices(begin, end))[:-1] + b"]"
-        document.apply(json.loads(patch), patch)
-
-
-def _producers(db: sqlite3.Connection, resource: int, limits: Limits) -> Producers[Head]:
-    producers: Producers[Head] = Producers(max_producers=limits.producers)
-    rows = db.execute("SELECT producer, epoch, next_seq FROM producer WHERE resource = ?", (resource,)).fetchall()
-    for producer, epoch, next_seq in rows:
-        recent = db.execute(
-            "SELECT append, epoch, revision, length, state, digest FROM acknowledged"
-            " WHERE resource = ? AND producer = ? ORDER BY seq",
-            (resource, producer),
-        )
-        producers.restore(producer, epoch, next_seq, [(row[0], head_of(row[1:])) for row in recent])
-    return producers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from secrets import randbits
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +11,7 @@ from streamres.errors import LimitExceeded, ResourceExists, ResourceNotFound
 from streamres.model import EPOCH_BITS, Head, Position, ResourceLog
 from streamres.store.sqlite.book import Book
 from streamres.store.sqlite.rows import description_json, find
+from streamres.store.sqlite.schema import demand_version
 
 if TYPE_CHECKING:
     import sqlite3
@@ -25,6 +27,15 @@ DISCARDED_S: Final = 60.0
 """Seconds for which replaced content stays for those who still read it."""
 
 
+@dataclass(frozen=True, slots=True)
+class News:
+    """What a batch changed, and the number of each change; 0 is none. Those of a file count up, whoever writes."""
+
+    heads: dict[str, Head] = field(default_factory=dict)
+    change: int = 0
+    list_change: int = 0
+
+
 class Books:
     """The resources of one file as its writer sees them."""
 
@@ -34,43 +45,36 @@ class Books:
         self._clock = clock
         self._books: OrderedDict[str, Book] = OrderedDict()
         self._touched: dict[str, Book] = {}
-        self._list_changed = False
         self._version = 0
+        self._change = self._list_change = 0
 
     def begin(self) -> None:
         """Begins a batch; what another program wrote meanwhile is read anew."""
+        self._change = self._list_change = 0
         self._db.execute("BEGIN IMMEDIATE")
         version = self._db.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:
+            demand_version(self._db)  # another program may be a newer one
             self._books.clear()
             self._version = version
 
-    def finish(self) -> tuple[int, dict[str, Head], bool]:
-        """Puts the batch into the file; gives its number, the heads that changed, and whether the list did.
-
-        Once it returns, the batch is on the disk.
-        """
-        change = 0
-        if self._touched:
-            change = self._next("change")
-            now = self._clock()
-            for book in self._touched.values():
-                book.write(change, now)
+    def finish(self) -> News:
+        """Puts the batch into the file; gives what is new by it. Once it returns, the batch is on the disk."""
+        for book in self._touched.values():
+            self._put(book)
         self._db.execute("COMMIT")
         heads = {uri: book.log.head for uri, book in self._touched.items() if book.told is not book.log.head}
         for book in self._touched.values():
             book.told = book.log.head
-        listed, self._list_changed = self._list_changed, False
         self._touched = {}
         while len(self._books) > KEPT:
             self._books.popitem(last=False)
-        return change, heads, listed
+        return News(heads, self._change, self._list_change)
 
     def forget(self) -> None:
         """Gives the batch up: nothing of it is in the file, and the books are read anew."""
         self._books.clear()
         self._touched = {}
-        self._list_changed = False
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
@@ -87,18 +91,21 @@ class Books:
         seal: Seal | None,
         number: AppendNumber | None,
         expected: int | None,
+        expected_digest: str | None,
         create: Description | None,
     ) -> Head:
         """Appends, seals, or both; see `Store.append`."""
         if create is not None and not self._there(uri):
             # The append is tried before anything is made: a refusal leaves no resource.
             trial = ResourceLog(uri, epoch=0, kind=create.kind, limits=self._limits)
-            trial.commit(data, seal=seal, number=number, expected_revision=expected)
+            trial.commit(
+                data, seal=seal, number=number, expected_revision=expected, expected_digest=expected_digest
+            )
             book = self._create(create, b"")
         else:
             book = self._book(uri)
         before = book.log.head
-        head = book.commit(data, seal, number, expected)
+        head = book.commit(data, seal, number, expected, expected_digest)
         if number is not None or book.log.head is not before:
             self._touched[uri] = book
         return head
@@ -110,7 +117,7 @@ class Books:
         while epoch == old:
             epoch = randbits(EPOCH_BITS)
         if uri in self._touched:
-            book.write(self._next("change"), self._clock())  # what the same batch appended has pieces of its own
+            self._put(book)  # what the same batch appended has pieces of its own
         head = book.replace(data, epoch, self._next("content"), self._clock())
         self._touched[uri] = book
         return head
@@ -119,7 +126,7 @@ class Books:
         """Forgets the revisions below `floor`; see `Store.compact`."""
         book = self._book(uri)
         if uri in self._touched:
-            book.write(self._next("change"), self._clock())  # revisions are looked up in the file
+            self._put(book)  # revisions are looked up in the file
         book.log.compact(floor)
         self._touched[uri] = book
         return book.log.head
@@ -140,15 +147,18 @@ class Books:
             "DELETE FROM acknowledged WHERE resource = ?",
         ):
             self._db.execute(statement, (row.id,))
-        self._list_changed = True
+        self._note_list()
 
-    def sweep(self) -> None:
-        """Removes content that was replaced a while ago."""
-        limit = self._clock() - DISCARDED_S
-        for (content,) in self._db.execute("SELECT content FROM discarded WHERE at < ?", (limit,)).fetchall():
-            self._db.execute("DELETE FROM piece WHERE content = ?", (content,))
-            self._db.execute("DELETE FROM document WHERE content = ?", (content,))
-            self._db.execute("DELETE FROM discarded WHERE content = ?", (content,))
+    def sweep(self, older_s: float = DISCARDED_S) -> None:
+        """Removes content that was replaced, or whose resource was removed, so many seconds ago."""
+        limit = self._clock() - older_s
+        for (content,) in self._db.execute("SELECT content FROM discarded WHERE at <= ?", (limit,)).fetchall():
+            for table in ("piece", "document", "discarded"):
+                self._db.execute(f"DELETE FROM {table} WHERE content = ?", (content,))
+
+    def shrink(self, pages: int) -> None:
+        """Gives up to so many pages that hold nothing back to the disk."""
+        self._db.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
 
     def _discard(self, content: int) -> None:
         self._db.execute("INSERT INTO discarded VALUES (?, ?)", (content, self._clock()))
@@ -185,7 +195,7 @@ class Books:
                 self._clock(),
             ),
         )
-        self._list_changed = True
+        self._note_list()
         book = self._book(description.uri)
         if content:
             book.log.content = book.log.content.replaced(content)
@@ -195,6 +205,13 @@ class Books:
             book.begin(book.row.content)
         self._touched[description.uri] = book
         return book
+
+    def _put(self, book: Book) -> None:
+        self._change = self._change or self._next("change")
+        book.write(self._change, self._clock())
+
+    def _note_list(self) -> None:
+        self._list_change = self._list_change or self._next("list")
 
     def _next(self, name: str) -> int:
         row = self._db.execute("UPDATE counter SET value = value + 1 WHERE name = ? RETURNING value", (name,))

@@ -5,6 +5,7 @@ The same objects collect what is appended until the writer puts it into the file
 
 from __future__ import annotations
 
+import sqlite3
 from array import array
 from bisect import bisect_left, bisect_right
 from hashlib import sha256
@@ -14,7 +15,7 @@ from streamres.errors import StoreError
 from streamres.model import BLOCK_BYTES, BlobContent, Operations, Revisions, TextContent
 
 if TYPE_CHECKING:
-    import sqlite3
+    from streamres.model import Kind
 
 ENDS: Final = "I"
 """Ends of revisions within a piece, counted from its beginning: four bytes each."""
@@ -28,19 +29,30 @@ class Pieces:
         self.content = content
 
     def slice(self, begin: int, end: int) -> bytes:
-        """Gives the bytes from `begin` to `end`, or to the end of the piece that holds `begin`.
+        """Gives the bytes from `begin` to `end`, or fewer where the file has fewer; of many small pieces at once.
 
         Raises:
-            StoreError: they are not there any more.
+            StoreError: not even the first of them is there any more.
         """
-        found = self.db.execute(
-            "SELECT substr(data, ?1 - begin + 1, ?2) FROM piece WHERE content = ?3 AND begin <= ?1"
-            " ORDER BY begin DESC LIMIT 1",
-            (begin, end - begin, self.content),
-        ).fetchone()
-        if found is None or not found[0]:
+        parts: list[bytes] = []
+        reached = begin
+        try:
+            rows = self.db.execute(
+                "SELECT max(begin, ?1), substr(data, max(?1 - begin, 0) + 1, ?2 - max(begin, ?1)) FROM piece"
+                " WHERE content = ?3 AND begin < ?2 AND begin >="
+                " (SELECT max(begin) FROM piece WHERE content = ?3 AND begin <= ?1) ORDER BY begin",
+                (begin, end, self.content),
+            )
+            for at, part in rows:
+                if at != reached:
+                    break
+                parts.append(part)
+                reached += len(part)
+        except sqlite3.Error as exc:  # a slice is taken long after the read that gave it
+            raise StoreError(f"the content cannot be read: {exc}") from exc
+        if reached == begin:
             raise StoreError("the content was replaced or removed while it was read; read again")
-        return bytes(found[0])
+        return b"".join(parts)
 
     def holding(self, revision: int) -> tuple[int, int, array[int]] | None:
         """Gives the piece in which a revision ends: where it begins, its first revision, and the ends in it."""
@@ -114,6 +126,11 @@ class StoredText(StoredContent, TextContent):
 
     __slots__ = ()
     kind = TextContent.kind
+
+
+def stored_content(pieces: Pieces, kind: Kind, length: int) -> StoredContent:
+    """Gives the content in the file; of json, that of its operations."""
+    return StoredText(pieces, length) if kind == "text" else StoredContent(pieces, length)
 
 
 class StoredOperations(Operations):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from streamres.errors import ResourceNotFound
+from streamres.errors import ResourceNotFound, StoreError, UriInvalid
 from streamres.model import Description, Entry, Head, Position
 
 if TYPE_CHECKING:
@@ -37,7 +37,11 @@ class Row:
 
 
 def row_of(values: Sequence[Any]) -> Row:
-    """Gives the row of `COLUMNS`."""
+    """Gives the row of `COLUMNS`.
+
+    Raises:
+        StoreError: it is damaged.
+    """
     return Row(
         id=values[0],
         description=_description(values[1]),
@@ -74,5 +78,8 @@ def description_json(description: Description) -> str:
 
 @lru_cache(maxsize=1024)
 def _description(kept: str) -> Description:
-    members = orjson.loads(kept)
-    return Description(**{**members, "audience": tuple(members["audience"])})
+    try:
+        members = orjson.loads(kept)
+        return Description(**{**members, "audience": tuple(members["audience"])})
+    except (ValueError, TypeError, LookupError, UriInvalid) as exc:
+        raise StoreError(f"a description is damaged; see what `streamres doctor` finds ({exc!r})") from exc

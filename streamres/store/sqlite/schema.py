@@ -6,6 +6,7 @@ A replacement has pieces of its own, so that whoever still reads the old ones ca
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -75,7 +76,7 @@ MIGRATIONS: Final = (
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE discarded (content INTEGER PRIMARY KEY, at REAL NOT NULL) STRICT;
     CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-    INSERT INTO counter VALUES ('content', 0), ('change', 0);
+    INSERT INTO counter VALUES ('content', 0), ('change', 0), ('list', 0);
     """,
 )
 """What brings a file from each version to the next; the number of them is the newest version."""
@@ -88,20 +89,33 @@ def open_file(path: Path, *, writes: bool) -> sqlite3.Connection:
         StoreError: it cannot be opened, is no store, or is one of a newer streamres.
     """
     with explained(path):
+        if path.is_dir():
+            raise StoreError(f"{path} is a folder; name a file in it")
         if writes:
             path.parent.mkdir(parents=True, exist_ok=True)
+            _demand_writable(path)
         db = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
         try:
+            version = _version(db, path)  # before anything is written: what is of somebody else stays as it is
+            if not writes:
+                db.execute("PRAGMA query_only = ON")
+                return db
+            # Space that is free goes back to the disk in steps (`shrink`); it can be said of a new file only.
+            db.execute("PRAGMA auto_vacuum = INCREMENTAL")
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
-            if writes:
+            if version < len(MIGRATIONS):
                 _migrate(db, path)
-            else:
-                db.execute("PRAGMA query_only = ON")
         except BaseException:
             db.close()
             raise
     return db
+
+
+def _demand_writable(path: Path) -> None:
+    """Refuses a file that may not be written before SQLite makes others beside it that may not be either."""
+    if path.exists() and not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise StoreError(f"{path} may not be written; look at the permissions of the file and its folder")
 
 
 @contextmanager
@@ -121,6 +135,8 @@ def _advice(exc: Exception) -> str:
     match getattr(exc, "sqlite_errorname", "").partition("_")[2].split("_")[0]:
         case "FULL":
             return "; free some space, nothing of this write was kept"
+        case "IOERR":
+            return "; look at the disk, its quota and its limits, nothing of this write was kept"
         case "BUSY" | "LOCKED":
             return "; another program holds it, end that or give it a file of its own"
         case "CORRUPT" | "NOTADB":
@@ -131,17 +147,36 @@ def _advice(exc: Exception) -> str:
             return ""
 
 
+def _version(db: sqlite3.Connection, path: Path) -> int:
+    """Gives the version of the file; 0 of a new one.
+
+    Raises:
+        StoreError: it is something else, or of a newer streamres.
+    """
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    application = db.execute("PRAGMA application_id").fetchone()[0]
+    fresh = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0
+    if not fresh and application != APPLICATION_ID:
+        raise StoreError(f"{path} is a database of something else; choose another path")
+    if version > len(MIGRATIONS):
+        raise StoreError(f"{path} is of a newer streamres (version {version}); upgrade this one")
+    return version
+
+
+def demand_version(db: sqlite3.Connection) -> None:
+    """Refuses to write to a file that a newer program has brought to its version meanwhile.
+
+    Raises:
+        StoreError: it has.
+    """
+    if (version := db.execute("PRAGMA user_version").fetchone()[0]) > len(MIGRATIONS):
+        raise StoreError(f"a newer streamres has taken over the file (version {version}); restart with that one")
+
+
 def _migrate(db: sqlite3.Connection, path: Path) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
-        version = db.execute("PRAGMA user_version").fetchone()[0]
-        application = db.execute("PRAGMA application_id").fetchone()[0]
-        fresh = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0
-        if not fresh and application != APPLICATION_ID:
-            raise StoreError(f"{path} is a database of something else; choose another path")
-        if version > len(MIGRATIONS):
-            raise StoreError(f"{path} is of a newer streamres (version {version}); upgrade this one")
-        for step in MIGRATIONS[version:]:
+        for step in MIGRATIONS[_version(db, path) :]:
             for statement in step.split(";\n"):
                 db.execute(statement)
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")

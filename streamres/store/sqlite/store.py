@@ -7,17 +7,20 @@ tens of microseconds from the operating system's cache, less than to hand it to 
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from streamres.errors import LimitExceeded
+import anyio
+
+from streamres.errors import LimitExceeded, StoreError
 from streamres.limits import Limits
-from streamres.model import JsonContent, Producers, ResourceLog
-from streamres.store.sqlite.book import stored_content
+from streamres.model import JsonContent, Producers, ProducerStanding, ResourceLog
+from streamres.store.sqlite.books import DISCARDED_S
+from streamres.store.sqlite.collect import collect
 from streamres.store.sqlite.documents import Documents
-from streamres.store.sqlite.pieces import Pieces, StoredOperations, StoredRevisions
+from streamres.store.sqlite.pieces import Pieces, StoredOperations, StoredRevisions, stored_content
 from streamres.store.sqlite.rows import COLUMNS, find, row_of
 from streamres.store.sqlite.schema import explained, open_file
 from streamres.store.sqlite.writer import Writer
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
     from streamres.model import AppendNumber, Description, Entry, Head, Position, Reading, Seal
     from streamres.store.base import Watch
-    from streamres.store.sqlite.books import Books
+    from streamres.store.sqlite.books import Books, News
     from streamres.store.sqlite.rows import Row
 
 ResultT = TypeVar("ResultT")
@@ -45,14 +48,21 @@ class SqliteStore:
     """Keeps every resource in one file; made by `open`."""
 
     def __init__(self, path: Path, limits: Limits, clock: Callable[[], float]) -> None:
-        self.path = path = path.expanduser()
+        self.path = path = path.expanduser().absolute()
         self._limits = limits
         self._watches = Watches()
         self._writer = Writer(path, limits, clock, self._told)
-        self._db = open_file(path, writes=False)
-        self._documents = Documents(limits)
-        self._seen = self._newest_change()
-        self._version = self._data_version()
+        self._clock = clock
+        self._documents = Documents()
+        try:
+            self._db = open_file(path, writes=False)
+            with explained(path):
+                self._seen, self._list_seen = self._counted()
+                self._version = self._data_version()
+        except BaseException:
+            self._writer.abandon()
+            raise
+        self._writer.start()
 
     @classmethod
     @asynccontextmanager
@@ -69,9 +79,11 @@ class SqliteStore:
         try:
             yield store
         finally:
-            looking.cancel()
-            await store._writer.close()
-            store._db.close()
+            with anyio.CancelScope(shield=True):
+                looking.cancel()
+                await asyncio.wait([looking])
+                await store._writer.close()
+                store._db.close()
 
     async def create(self, description: Description, content: bytes = b"") -> Head:
         self._check_size(content)
@@ -85,11 +97,13 @@ class SqliteStore:
         seal: Seal | None = None,
         number: AppendNumber | None = None,
         expected_revision: int | None = None,
+        expected_digest: str | None = None,
         create: Description | None = None,
     ) -> Head:
         self._check_size(data)
         return await self._write(
-            lambda books: books.append(uri, data, seal, number, expected_revision, create), len(data)
+            lambda books: books.append(uri, data, seal, number, expected_revision, expected_digest, create),
+            len(data),
         )
 
     async def replace(self, uri: str, data: bytes) -> Head:
@@ -107,9 +121,25 @@ class SqliteStore:
         """
         await self._write(lambda books: books.remove(uri), 0)
 
+    async def collect(self, *, keep_s: float | None = None, keep_bytes: int | None = None) -> list[str]:
+        """Removes sealed resources, and gives their URIs: those that changed last more than `keep_s` seconds ago.
+
+        Then the oldest, until all that is kept takes `keep_bytes` at most, or none is left that is sealed. Whoever
+        asks for one afterwards hears that there is none; the space is given back to the disk.
+        """
+        return [uri async for uri in collect(self.path, self._writer, self._clock(), keep_s, keep_bytes)]
+
     async def entry(self, uri: str) -> Entry:
         with explained(self.path):
             return find(self._db, uri).entry
+
+    async def producer(self, uri: str, producer: str) -> ProducerStanding | None:
+        with explained(self.path):
+            found = self._db.execute(
+                "SELECT epoch, next_seq FROM producer WHERE resource = ? AND producer = ?",
+                (find(self._db, uri).id, producer),
+            ).fetchone()
+        return None if found is None else ProducerStanding(*found)
 
     async def read(
         self,
@@ -127,8 +157,9 @@ class SqliteStore:
     async def list(self, *, after: str | None = None, limit: int) -> list[Entry]:
         with explained(self.path):
             rows = self._db.execute(
-                f"SELECT {COLUMNS} FROM resource WHERE id > coalesce((SELECT id FROM resource WHERE uri = ?), 0)"
-                " ORDER BY id LIMIT ?",
+                f"SELECT {COLUMNS} FROM resource"
+                " WHERE id > CASE WHEN ?1 IS NULL THEN 0 ELSE (SELECT id FROM resource WHERE uri = ?1) END"
+                " ORDER BY id LIMIT ?2",
                 (after, limit),
             ).fetchall()
         return [row_of(values).entry for values in rows]
@@ -163,7 +194,8 @@ class SqliteStore:
         try:
             yield
         finally:
-            self._db.execute("COMMIT")
+            if self._db.in_transaction:
+                self._db.execute("COMMIT")
 
     async def _write(self, act: Callable[[Books], ResultT], size: int) -> ResultT:
         return await self._writer.write(act, size)
@@ -172,39 +204,61 @@ class SqliteStore:
         if len(data) > self._limits.append_bytes:
             raise LimitExceeded("append_bytes", self._limits.append_bytes, "make several appends of it")
 
-    def _told(self, change: int, heads: dict[str, Head], listed: bool) -> None:
-        """Hears from the writer, in the loop, what a batch changed."""
-        if change == self._seen + 1:
-            self._seen = change
-        for uri, head in heads.items():
-            self._watches.mark(uri, head)
-        if listed:
+    def _told(self, news: News) -> None:
+        """Hears from the writer, in the loop, what a batch changed.
+
+        What `_look` found before is not marked again: it may have found later heads, and marks do not go back.
+        """
+        if news.change > self._seen:
+            if news.change == self._seen + 1:
+                self._seen = news.change
+            for uri, head in news.heads.items():
+                self._watches.mark(uri, head)
+        if news.list_change > self._list_seen:
+            if news.list_change == self._list_seen + 1:
+                self._list_seen = news.list_change
             self._watches.mark_list()
 
     async def _look(self) -> None:
-        """Finds what other programs wrote, for as long as the store is open."""
+        """Finds what other programs wrote, for as long as the store is open, whatever goes wrong meanwhile."""
         since_swept = 0.0
         while True:
             await asyncio.sleep(POLL_S)
             since_swept += POLL_S
-            if since_swept >= SWEEP_S:
-                since_swept = 0.0
-                await self._write(lambda books: books.sweep(), 0)
+            with suppress(StoreError):
+                if since_swept >= SWEEP_S:
+                    since_swept = 0.0
+                    await self._sweep()
+                self._find_news()
+
+    async def _sweep(self) -> None:
+        """Removes content that was replaced a while ago, if there is any."""
+        with explained(self.path):
+            oldest = self._db.execute("SELECT min(at) FROM discarded").fetchone()[0]
+        if oldest is not None and oldest < self._clock() - DISCARDED_S:
+            await self._write(lambda books: books.sweep(), 0)
+
+    def _find_news(self) -> None:
+        with explained(self.path), self._as_it_is():
             if (version := self._data_version()) == self._version:
-                continue
-            self._version = version
+                return
+            _, list_change = self._counted()
             rows = self._db.execute(
                 f"SELECT {COLUMNS} FROM resource WHERE change > ? ORDER BY change", (self._seen,)
             ).fetchall()
-            for values in rows:
-                row = row_of(values)
-                self._seen = row.change
-                self._watches.mark(row.description.uri, row.head)
-            if rows:
-                self._watches.mark_list()
+        self._version = version
+        for values in rows:
+            row = row_of(values)
+            self._seen = row.change
+            self._watches.mark(row.description.uri, row.head)
+        if list_change > self._list_seen:
+            self._list_seen = list_change
+            self._watches.mark_list()
 
     def _data_version(self) -> int:
         return int(self._db.execute("PRAGMA data_version").fetchone()[0])
 
-    def _newest_change(self) -> int:
-        return int(self._db.execute("SELECT value FROM counter WHERE name = 'change'").fetchone()[0])
+    def _counted(self) -> tuple[int, int]:
+        """The numbers of the newest change of a resource and of the list."""
+        counted = dict(self._db.execute("SELECT name, value FROM counter").fetchall())
+        return counted["change"], counted["list"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import anyio
 
 from streamres.errors import StoreError, StreamresError
-from streamres.store.sqlite.books import Books
+from streamres.store.sqlite.books import Books, News
 from streamres.store.sqlite.schema import explained, open_file
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from streamres.limits import Limits
-    from streamres.model import Head
 
 BATCH: Final = 1024
 """Writes in one transaction at most."""
@@ -40,14 +39,14 @@ class _Write:
 
 
 class Writer:
-    """Writes to one file until it is closed."""
+    """Writes to one file, from `start` on until it is closed."""
 
     def __init__(
         self,
         path: Path,
         limits: Limits,
         clock: Callable[[], float],
-        told: Callable[[int, dict[str, Head], bool], None],
+        told: Callable[[News], None],
     ) -> None:
         self._path = path
         self._db = open_file(path, writes=True)
@@ -57,7 +56,14 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name=f"streamres writer of {path}", daemon=True)
+
+    def start(self) -> None:
+        """Begins to write what waits."""
         self._thread.start()
+
+    def abandon(self) -> None:
+        """Closes the file without a start."""
+        self._db.close()
 
     async def write(self, act: Callable[[Books], ResultT], size: int) -> ResultT:
         """Gives what `act` gives, once it is on the disk; one that is cancelled waits until it is known (S5).
@@ -87,9 +93,9 @@ class Writer:
 
     def _run(self) -> None:
         while (batch := self._batch()) is not None:
-            results, change, heads, listed = self._written(batch)
+            results, news = self._written(batch)
             try:
-                self._loop.call_soon_threadsafe(self._tell, batch, results, change, heads, listed)
+                self._loop.call_soon_threadsafe(self._tell, batch, results, news)
             except RuntimeError:  # the loop has ended: nobody waits any more
                 break
         self._db.close()
@@ -112,7 +118,7 @@ class Writer:
             size += write.size
         return batch
 
-    def _written(self, batch: list[_Write]) -> tuple[list[Any], int, dict[str, Head], bool]:
+    def _written(self, batch: list[_Write]) -> tuple[list[Any], News]:
         results: list[Any] = []
         try:
             with explained(self._path):
@@ -124,18 +130,16 @@ class Writer:
                         raise
                     except StreamresError as exc:
                         results.append(exc)
-                return results, *self._books.finish()
+                return results, self._books.finish()
         except Exception as exc:
             # Whatever it was, nothing of the batch is kept, and everyone in it is told so.
             with suppress(sqlite3.Error):
                 self._books.forget()
             failure = exc if isinstance(exc, StoreError) else StoreError(f"{self._path}: {exc!r}")
-            return [failure] * len(batch), 0, {}, False
+            return [failure] * len(batch), News()
 
-    def _tell(
-        self, batch: list[_Write], results: list[Any], change: int, heads: dict[str, Head], listed: bool
-    ) -> None:
-        self._told(change, heads, listed)
+    def _tell(self, batch: list[_Write], results: list[Any], news: News) -> None:
+        self._told(news)
         for write, result in zip(batch, results, strict=True):
             if isinstance(result, StreamresError):
                 write.done.set_exception(result)
