@@ -31,6 +31,8 @@ class Plan:
     """Length of the long log."""
     late_reads: int = 5
     """Times that the long log is read from its beginning."""
+    stored_bytes: int = 1024 * MB
+    """Length of the log in a file."""
     document_bytes: int = MB
     """Size of the document."""
     patches: int = 10_000
@@ -42,7 +44,7 @@ class Plan:
 
 
 FULL: Final = Plan()
-QUICK: Final = Plan(rounds=7, small_reads=200, large_reads=16, frames=2_000, late_reads=2)
+QUICK: Final = Plan(rounds=7, small_reads=200, large_reads=16, frames=2_000, late_reads=2, stored_bytes=200 * MB)
 TINY: Final = Plan(
     rounds=2,
     small_reads=16,
@@ -53,6 +55,7 @@ TINY: Final = Plan(
     crowd=20,
     log_bytes=4 * MB,
     late_reads=1,
+    stored_bytes=4 * MB,
     document_bytes=100 * KB,
     patches=300,
     growths=200,

@@ -16,5 +16,6 @@ class Contestant:
 
 
 OURS: Final = Contestant("streamres", "benchmarks.contestants.streamres_server")
+STORED: Final = Contestant("streamres, in a file", OURS.module, ("--file",))
 JSON: Final = Contestant("official, JSON answers", "benchmarks.contestants.official_server", ("--json",))
 DEFAULT: Final = Contestant("official, default", "benchmarks.contestants.official_server")

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
@@ -11,16 +15,20 @@ from benchmarks.control import listening_socket, obey
 from benchmarks.documents import GROWTH, ROW_BYTES, document_patch, document_row
 from benchmarks.text import LINE
 from streamres import Resource, Server
+from streamres.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from streamres.store import Store
 
 _PAUSE_S: Final = 0.002
 """For a reader to take what was sent."""
 
 
 class Streamres:
-    """A server with the memory store."""
+    """A server with the memory store, or another."""
 
-    def __init__(self) -> None:
-        self.server = Server("benchmark")
+    def __init__(self, store: Store | None = None) -> None:
+        self.server = Server("benchmark", store=store)
         self._resources: dict[str, Resource] = {}
 
     async def create(self, uri: str) -> None:
@@ -61,10 +69,15 @@ class Streamres:
 
 
 async def main() -> None:
-    contestant = Streamres()
-    sock = listening_socket()
-    port = sock.getsockname()[1]
-    async with contestant.server.serve(sock=sock):
+    async with AsyncExitStack() as stack:
+        store = None
+        if "--file" in sys.argv:
+            folder = stack.enter_context(TemporaryDirectory(prefix="streamres-"))
+            store = await stack.enter_async_context(SqliteStore.open(Path(folder) / "store.db"))
+        contestant = Streamres(store)
+        sock = listening_socket()
+        port = sock.getsockname()[1]
+        await stack.enter_async_context(contestant.server.serve(sock=sock))
         await obey(contestant, port)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchmarks.rows import appends, document, fan_out, long_log, reads, subscriber_memory
+from benchmarks.rows import appends, document, fan_out, long_log, reads, stored_log, subscriber_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,6 +19,7 @@ MEASUREMENTS: Final[list[Callable[[Plan], Iterator[Row]]]] = [
     appends.measure,
     subscriber_memory.measure,
     long_log.measure,
+    stored_log.measure,
     document.measure,
 ]
 """In the order of the table."""

@@ -44,7 +44,7 @@ def measure(plan: Plan) -> Iterator[Row]:
             piece = KB if server is ours else plan.log_bytes
             server.tell("log", _URI, piece=piece, count=plan.log_bytes // piece)
         grown = ours.resident_bytes - idle
-        followed = median(_follow(ours, plan.log_bytes) for _ in range(plan.late_reads))
+        followed = median(follow(ours, _URI, plan.log_bytes) for _ in range(plan.late_reads))
         peak = ours.peak_bytes - idle
         turns = [[_read_whole(server, plan.log_bytes) for server in servers] for _ in range(plan.late_reads)]
     whole, json_mode, default = (median(speeds) for speeds in zip(*turns, strict=True))
@@ -72,9 +72,9 @@ def measure(plan: Plan) -> Iterator[Row]:
     )
 
 
-def _follow(server: ServerProcess, size: int) -> float:
+def follow(server: ServerProcess, uri: str, size: int) -> float:
     """Gives the MB/s of a follower in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.follower", f"http://127.0.0.1:{server.port}", _URI]
+    command = [sys.executable, "-m", "benchmarks.follower", f"http://127.0.0.1:{server.port}", uri]
     done = subprocess.run(command, env=child_environment(), check=True, stdout=subprocess.PIPE, timeout=120)
     answer = json.loads(done.stdout)
     if answer["bytes"] != size:

@@ -1,0 +1,1 @@
+"""The store in a file under a kill and a power cut."""
