@@ -127,7 +127,8 @@ async def test_replicas_that_are_killed_take_nothing_with_them(cluster: list[nat
     made: list[list[bytes]] = [[], [], []]
     cursors: list[str] = []
     origins: list[str] = []
-    ended = anyio.Event()
+    enough = 0
+    ended = False
     news = anyio.Condition()
 
     async def push(http: httpx2.AsyncClient, data: bytes, **params: str | int) -> None:
@@ -147,8 +148,13 @@ async def test_replicas_that_are_killed_take_nothing_with_them(cluster: list[nat
 
     async def produce(http: httpx2.AsyncClient, name: int) -> None:
         appends = made[name]
-        while not ended.is_set():
-            data = f"{name} {len(appends)} é😀\n".encode() * rng.choice([1, 20, 3_000])
+        while True:
+            async with news:
+                while len(cursors) >= enough and not ended:
+                    await news.wait()
+            if ended:
+                break
+            data = f"{name} {len(appends)} é😀\n".encode() * rng.choice([1, 20, 400])
             await push(http, data, producer=name, epoch=1, seq=len(appends))
             async with news:
                 appends.append(data)
@@ -165,12 +171,16 @@ async def test_replicas_that_are_killed_take_nothing_with_them(cluster: list[nat
                 for turn in range(KILLS):
                     target = len(cursors) + rng.randint(1, 60)
                     async with news:
+                        enough = target + 60  # appends are under way when it is killed, and while it is away
+                        news.notify_all()
                         while len(cursors) < target:
                             await news.wait()
                     processes[turn % 2][0].kill()
                     started = await anyio.to_thread.run_sync(lambda: stack.enter_context(replica(address)))
                     processes[turn % 2], origins[turn % 2] = started, started[1]
-                ended.set()
+                async with news:
+                    ended = True
+                    news.notify_all()
             await push(http, b"", seal="complete", producer=0, epoch=1, seq=len(made[0]))
 
             for origin in origins:
