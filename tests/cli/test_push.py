@@ -207,28 +207,6 @@ def test_an_interrupted_push_with_a_spool_leaves_the_resource_open_for_the_next(
             assert tail.wait(TIMEOUT_S) == 0
 
 
-@requirement("SR-9.1")
-def test_a_push_that_was_killed_while_it_sealed_seals_when_it_is_begun_again_and_reads_nothing(
-    tmp_path: Path, free_port: int
-) -> None:
-    serve = ("serve", "--port", str(free_port), "--store", f"sqlite:{tmp_path / 'store.db'}")
-    args = ("push", f"http://127.0.0.1:{free_port}", URI, "--spool", str(tmp_path / "spool"))
-    with started(*args) as push:
-        assert push.stdin is not None
-        with live(*serve) as server, started("tail", server.url) as tail:
-            written(push, b"all\n")
-            assert line_of(tail) == b"all\n"
-        push.stdin.close()
-        said(push, "trying again")  # with the seal: there was nothing else to send
-        push.kill()
-    with live(*serve) as server:
-        done = streamres(*args, stdin=b"more\n")
-
-        assert done.returncode == 0, done.stderr
-        assert "reading nothing" in done.stderr.decode()
-        assert streamres("tail", server.url, URI).stdout == b"all\n"
-
-
 def test_a_spool_that_is_in_use_or_of_another_resource_is_refused_in_words(tmp_path: Path) -> None:
     spool = ("--spool", str(tmp_path / "spool"))
     with started("push", "http://127.0.0.1:1", "a:b", *spool) as push:

@@ -132,6 +132,30 @@ async def test_an_append_that_was_under_way_when_the_producer_ended_is_made_once
 
 
 @requirement("SR-9.1")
+async def test_a_seal_that_was_under_way_when_the_producer_ended_is_made_by_the_next_which_takes_nothing_more(
+    tmp_path: Path,
+) -> None:
+    store = GatedStore()
+    store.gate.set()
+    async with serving(store) as served:
+        async with Producer(served.url, URI, spool=tmp_path) as producer, anyio.create_task_group() as tasks:
+            await producer.append(TEXT)
+            store.gate = anyio.Event()
+            tasks.start_soon(producer.seal)
+            while not store.asked[-1]["seal"]:
+                await asyncio.sleep(0)
+            tasks.cancel_scope.cancel()
+        async with Producer(served.url, URI, spool=tmp_path) as producer:
+            assert producer.state == "complete"
+            with pytest.raises(ResourceSealed):
+                await producer.put(TEXT)
+            store.gate.set()
+            await producer.flush()
+
+        assert ((await served.head()).state, await served.content()) == ("complete", TEXT)
+
+
+@requirement("SR-9.1")
 async def test_a_line_of_the_journal_that_was_cut_is_none(tmp_path: Path) -> None:
     async with serving() as served:
         async with Producer(served.url, URI, spool=tmp_path) as producer:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from streamres.model import Kind
     from streamres.store import Store
 
-EXAMPLES = 25
+EXAMPLES = 20
 """Of each kind; a history has some twenty steps, and each is looked at from every position that there ever was."""
 
 PIECE_BYTES = 16
@@ -370,3 +370,24 @@ def test_the_file_says_what_memory_says(kind: Kind) -> None:
             asyncio.run(run(kind, data, Path(folder)))
 
     same()
+
+
+@requirement("SR-3.5")
+async def test_the_seal_of_a_document_outlives_the_patches_before_it(tmp_path: Path) -> None:
+    """It adds no bytes, and was kept in one piece with patches that are not wanted any more."""
+    both = Both(tmp_path, "json", Limits())
+    await both.open()
+    async with both.stack:
+        await both.do(lambda store: store.create(Description(uri=URI, name="plan", kind="json")))
+        patch = b'[{"op":"add","path":"","value":1}]'
+        await both.do_together(
+            [lambda store: store.append(URI, patch), lambda store: store.append(URI, b"", seal="complete")]
+        )
+        heads = [(await store.entry(URI)).head.position for store in (both.memory, both.file)]
+        await both.do(lambda store: store.compact(URI, 1))
+        await both.do(lambda store: store.append(URI, b"", seal="complete"))
+
+        await both.read((heads[0], heads[1]))
+        await both.reopen()
+        await both.read((heads[0], heads[1]))
+    assert list(verify(both.path)) == []

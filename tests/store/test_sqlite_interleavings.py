@@ -3,7 +3,7 @@
 The writer of a file has two points of its own: a batch is on the disk, and the loop hears of it. Between them, and
 late, the store looks at what is in the file; another program writes beside it. In memory a write is one point.
 
-There are some 60,000 orders. A run takes `STREAMRES_ORDERS` of each sort, the same ones every time; 0 takes all.
+There are some 31,000 orders. A run takes `STREAMRES_ORDERS` of each sort, the same ones every time; 0 takes all.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     Write = Callable[[Store, str], Coroutine[Any, Any, object]]
 
-ORDERS = int(os.environ.get("STREAMRES_ORDERS", "40"))
+ORDERS = int(os.environ.get("STREAMRES_ORDERS", "25"))
 
 READER_STEPS = 4
 """Steps of the reader that are put between those of the writer in every order; the rest of them come after."""

@@ -157,5 +157,13 @@ async def test_a_mark_never_goes_back_whoever_tells_first(tmp_path: Path) -> Non
             for news in late:
                 told(*news)  # type: ignore[arg-type]
                 assert watch.take().get(URI, head) == head
+        late.clear()
+        with store.watch([], list_changed=True) as watch:
+            await store.create(described(OTHER))
+            store._find_news()
+            assert watch.take_list_changed()
+            for news in late:
+                told(*news)  # type: ignore[arg-type]
+            assert not watch.take_list_changed(), "told twice of one change of the list"
         reading = await store.read(URI, head.position)
         assert text_of(reading) == b""

@@ -132,8 +132,8 @@ async def test_a_walk_gives_the_bytes_of_its_revision_or_an_error(
         assert not cut or change in CUTTING
 
 
-SLOW_PARTS = 120
-"""Some 32 MB: more than the kernel holds between a server and a reader that does not read."""
+SLOW_PARTS = 80
+"""Some 22 MB: more than the kernel holds between a server and a reader that does not read."""
 
 
 async def slow_content(store: SqliteStore) -> None:

@@ -44,7 +44,8 @@ class Pieces:
                 (begin, end, self.content),
             )
             for at, part in rows:
-                if at != reached:
+                # Past a large piece it is not gone on: the next slice then begins where the next piece does.
+                if at != reached or reached - begin >= BLOCK_BYTES // 2:
                     break
                 parts.append(part)
                 reached += len(part)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from streamres import Update
     from streamres.model import Kind
 
-KILLS = int(os.environ.get("STREAMRES_KILLS", "8"))
+KILLS = int(os.environ.get("STREAMRES_KILLS", "6"))
 SERVER = Path(__file__).parent / "server.py"
 
 
