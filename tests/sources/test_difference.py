@@ -17,10 +17,11 @@ from requirement import requirement
 from streamres import Server
 from streamres.errors import DeltaError, RevisionConflict
 from streamres.limits import Limits
-from streamres.model import Patch, Position, ResourceLog
+from streamres.model import Patch, Position, Reading, ResourceLog
 from streamres.model.json_value import encode_json
 from streamres.sources import difference as difference_module
 from streamres.sources.difference import difference
+from streamres.store import MemoryStore
 
 Json = Any
 
@@ -245,19 +246,20 @@ async def test_set_of_a_string_that_grew_sends_what_was_added() -> None:
 
 
 @requirement("SR-9.2")
-async def test_set_does_not_undo_what_another_does_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = Server("documents")
+async def test_set_does_not_undo_what_another_does_meanwhile() -> None:
+    class ChangedAfterARead(MemoryStore):
+        """Another producer is always a little quicker."""
+
+        async def read(self, uri: str, since: Position | None = None, **options: Any) -> Reading:  # noqa: ANN401
+            reading = await super().read(uri, since, **options)
+            if (await self.entry(uri)).head.position.revision == 0:
+                await self.append(uri, b'[{"op":"add","path":"/b","value":2}]')
+            return reading
+
+    server = Server("documents", store=ChangedAfterARead())
     resource = await server.create("agent://7/state", kind="json", value={"a": 1})
-    read = server.store.read
 
-    async def read_and_change(uri: str) -> object:
-        reading = await read(uri)
-        await server.store.append(uri, b'[{"op":"add","path":"/b","value":2}]')
-        return reading
-
-    monkeypatch.setattr(server.store, "read", read_and_change)
     with pytest.raises(RevisionConflict):
         await resource.set({"a": 3})
-    monkeypatch.undo()
 
     assert await document(server) == {"a": 1, "b": 2}
