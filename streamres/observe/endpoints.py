@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -29,7 +30,7 @@ HEALTH_S: Final = 2.0
 _NO_METRICS: Final = "metrics need prometheus-client: pip install 'streamres[metrics]'\n"
 
 
-class _Endpoint:
+class _Endpoint(ABC):
     """One page, to whoever may talk to the server."""
 
     def __init__(self, guard: Guard) -> None:
@@ -42,8 +43,8 @@ class _Endpoint:
         response = Response(f"{refusal}\n", 403) if refusal is not None else await self._page(headers)
         await response(scope, receive, send)
 
-    async def _page(self, headers: dict[bytes, bytes]) -> Response:
-        raise NotImplementedError
+    @abstractmethod
+    async def _page(self, headers: dict[bytes, bytes]) -> Response: ...
 
 
 class Health(_Endpoint):
