@@ -92,6 +92,11 @@ class ResourceLog:
         floor = self.revisions.floor
         return Position(self.head.position.epoch, floor, self.revisions.end(floor))
 
+    def demand(self, kind: Kind) -> None:
+        """Refuses what is meant for a resource of another kind (DeltaError)."""
+        if kind != self.content.kind:
+            raise DeltaError(f"{self.uri!r} is there, and its kind is {self.content.kind}, not {kind}")
+
     def commit(
         self,
         data: bytes,
@@ -123,10 +128,10 @@ class ResourceLog:
         if head.state != "open":
             if data or seal != head.state:
                 raise ResourceSealed(self.uri, head.state)
-            self._demand(expected_digest, head.digest)
+            self._demand_digest(expected_digest, head.digest)
             return head
         if expected_digest is not None:
-            self._demand(expected_digest, self.content.digest_after(data))
+            self._demand_digest(expected_digest, self.content.digest_after(data))
         self.content.append(data)
         if self.content.length > head.position.length or seal:
             self.revisions.append(self.content.length)
@@ -205,7 +210,7 @@ class ResourceLog:
         stop = self._stop(content, begin, max_bytes)
         return self._reading(Snapshot(stop=stop, content=content, begin=begin, end=stop.length), reset)
 
-    def _demand(self, expected_digest: str | None, actual: str | None) -> None:
+    def _demand_digest(self, expected_digest: str | None, actual: str | None) -> None:
         if expected_digest is not None and actual != expected_digest:
             raise DigestMismatch(self.uri, expected_digest, actual or "none: the document is outside I-JSON")
 

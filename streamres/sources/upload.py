@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -153,9 +154,8 @@ class Upload:
         seal = _seal(query.get("seal"))
         digest = _digest(query.get("digest"), seal)
         dropped = _count(query, "dropped") if "dropped" in query else 0
-        kind = await self._kind(uri, query.get("kind"))
-        what = Description(uri=uri, name=uri, kind=kind, mime_type=MIME_TYPES[kind])
-        data = _whole_text(body, final=seal is not None) if kind == "text" else body
+        what = await self._meant(uri, query.get("kind"))
+        data = _whole_text(body, final=seal is not None) if what.kind == "text" else body
         head = await self._store.append(
             uri,
             data,
@@ -172,31 +172,33 @@ class Upload:
         uri = query.get("uri", "")
         if set(query) - {"uri", "kind"}:
             raise InvalidParams("PUT replaces all content; beside uri it takes kind alone")
-        kind = await self._kind(uri, query.get("kind"))
-        what = Description(uri=uri, name=uri, kind=kind, mime_type=MIME_TYPES[kind])
-        data = _whole_text(body, final=True) if kind == "text" else body
+        what = await self._meant(uri, query.get("kind"))
+        data = _whole_text(body, final=True) if what.kind == "text" else body
         try:
+            there = (await self._store.entry(uri)).description.kind
+            if what.kind != there:
+                raise DeltaError(f"{uri!r} is there, and its kind is {there}, not {what.kind}")
             head = await self._store.replace(uri, data)
         except ResourceNotFound:
             head = await self._store.create(what, data)
         return _standing(uri, head)
 
-    async def _kind(self, uri: str, asked: str | None) -> Kind:
-        """The kind of the resource that is there, or of the one to be made."""
-        for kind in KINDS:
-            if asked == kind:
-                break
-        else:
-            if asked is not None:
-                raise InvalidParams(f"kind is one of {', '.join(KINDS)}")
-            kind = "text"
+    async def _meant(self, uri: str, asked: str | None) -> Description:
+        """What the resource is to be: of the kind that is asked for, else of that which is there."""
+        if asked is not None:
+            for kind in KINDS:
+                if asked == kind:
+                    return _described(uri, kind)
+            raise InvalidParams(f"kind is one of {', '.join(KINDS)}")
         try:
-            there = (await self._store.entry(uri)).description.kind
+            return _described(uri, (await self._store.entry(uri)).description.kind)
         except ResourceNotFound:
-            return kind
-        if asked is not None and asked != there:
-            raise InvalidParams(f"the resource is there, and its kind is {there}")
-        return there
+            return _described(uri, "text")
+
+
+@lru_cache(maxsize=1024)
+def _described(uri: str, kind: Kind) -> Description:
+    return Description(uri=uri, name=uri, kind=kind, mime_type=MIME_TYPES[kind])
 
 
 def _standing(uri: str, head: Head) -> dict[str, Any]:

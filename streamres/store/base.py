@@ -113,7 +113,7 @@ class Store(Protocol):
     ) -> Head:
         """Appends, seals, or both in one step; see `ResourceLog.commit`.
 
-        With `create` a resource that is not there is made in the same step.
+        With `create` a resource that is not there is made in the same step; one of another kind is a DeltaError.
         """
         ...
 

@@ -56,6 +56,8 @@ class MemoryStore:
         self._check_size(data)
         added = create if uri not in self._logs else None
         log = self._new_log(added) if added is not None else self._log(uri)
+        if create is not None:
+            log.demand(create.kind)
         before = log.head
         head = log.commit(
             data,

@@ -221,7 +221,7 @@ async def test_put_makes_what_is_not_there(wire: Wire, kind: str, content: bytes
     [
         (b"x", {"seal": "complete"}, "invalid_params"),
         (b"x", {"producer": "p", "epoch": 0, "seq": 0}, "invalid_params"),
-        (b"x", {"kind": "json"}, "invalid_params"),
+        (b"x", {"kind": "json"}, "invalid_content"),
         (b"x" * 101, {}, "limit"),
     ],
 )

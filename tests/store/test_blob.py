@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from requirement import requirement
 
+from streamres.errors import DeltaError
 from streamres.model import Description
 
 from .scene import URI, described
@@ -49,3 +51,14 @@ async def test_a_resource_that_an_append_makes_is_of_the_kind_it_says(open_store
     await store.append("a:text", b"a", create=described("a:text"))
 
     assert [entry.description.kind for entry in await store.list(limit=9)] == ["blob", "text"]
+
+
+@requirement("M3")
+async def test_an_append_for_a_resource_of_another_kind_is_refused(open_store: OpenStore) -> None:
+    store = await open_store()
+    await store.create(BLOB)
+
+    with pytest.raises(DeltaError, match="its kind is blob, not text"):
+        await store.append(URI, b"a", create=described(URI))
+
+    assert (await store.entry(URI)).head.position.length == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 LARGE = "é😀\n".encode() * 40_000
 """More than four messages of the server below."""
 
+_names = itertools.count()
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[nats_server.NatsServer]:
@@ -33,10 +36,10 @@ def server() -> Iterator[nats_server.NatsServer]:
 
 @pytest.fixture
 async def address(server: nats_server.NatsServer) -> AsyncIterator[str]:
-    address = f"nats://{server.url}/large"
-    yield address
+    name = f"large-{next(_names)}"
+    yield f"nats://{server.url}/{name}"
     async with await nats.connect(f"nats://{server.url}") as client:
-        await client.jetstream().delete_stream("large")
+        await client.jetstream().delete_stream(name)
 
 
 async def messages(address: str, subject: str) -> int:

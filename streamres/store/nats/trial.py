@@ -130,6 +130,8 @@ class Trial:
         if made := create if self._log is None else None:
             self._make(made, b"")
         log = self._there()
+        if create is not None:
+            log.demand(create.kind)
         before, known = log.head, self._standing(number)
         try:
             head = log.commit(

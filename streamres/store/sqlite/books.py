@@ -104,6 +104,8 @@ class Books:
             book = self._create(create, b"")
         else:
             book = self._book(uri)
+        if create is not None:
+            book.log.demand(create.kind)
         before = book.log.head
         head = book.commit(data, seal, number, expected, expected_digest)
         if number is not None or book.log.head is not before:
