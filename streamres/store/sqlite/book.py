@@ -27,13 +27,14 @@ from streamres.store.sqlite.pieces import (
     StoredRevisions,
     stored_content,
 )
-from streamres.store.sqlite.producers import record, recorded
+from streamres.store.sqlite.producers import recorded
 
 if TYPE_CHECKING:
     import sqlite3
 
     from streamres.limits import Limits
     from streamres.model import AppendNumber, Head, Seal
+    from streamres.store.sqlite.batch import Batch
     from streamres.store.sqlite.rows import Row
 
 _SMALL_BYTES: Final = BLOCK_BYTES // 2
@@ -43,12 +44,13 @@ _SMALL_BYTES: Final = BLOCK_BYTES // 2
 class Book:
     """One resource while it is written to."""
 
-    def __init__(self, db: sqlite3.Connection, row: Row, limits: Limits) -> None:
+    def __init__(self, db: sqlite3.Connection, row: Row, limits: Limits, batch: Batch) -> None:
         self.row = row
         self.told = row.head if row.change else None
         """The head that watchers were told last."""
         self._db = db
         self._limits = limits
+        self._batch = batch
         self._pieces = Pieces(db, row.content)
         self.stored = stored_content(self._pieces, row.description.kind, row.head.position.length)
         self.revisions = StoredRevisions(
@@ -79,7 +81,7 @@ class Book:
             data, seal=seal, number=number, expected_revision=expected, expected_digest=expected_digest
         )
         if number is not None:
-            record(self._db, self.row.id, self.log.producers, number)
+            self._batch.number(self.row.id, self.log.producers, number)
         return head
 
     def replace(self, data: bytes, epoch: int, content: int, now: float) -> Head:
@@ -103,24 +105,8 @@ class Book:
         content = self.log.content
         if isinstance(content, JsonContent):
             self._save(content)
-        position = head.position
         floor = (revisions.floor, revisions.floor_length)
-        self._db.execute(
-            "UPDATE resource SET content = ?, epoch = ?, revision = ?, length = ?, state = ?, digest = ?,"
-            " floor = ?, floor_length = ?, change = ?, changed_at = ? WHERE id = ?",
-            (
-                self.row.content,
-                position.epoch,
-                position.revision,
-                position.length,
-                head.state,
-                head.digest,
-                *floor,
-                change,
-                now,
-                self.row.id,
-            ),
-        )
+        self._batch.resource(self.row.id, self.row.content, head, floor, change, now)
 
     def begin(self, content: int) -> None:
         """Takes up what the log has after a replacement."""
@@ -161,6 +147,7 @@ class Book:
         if begin + len(data) - self._tail[0] < BLOCK_BYTES:
             self._insert(begin, revision, ends, data)
             return
+        self._batch.put()
         rows = self._db.execute(
             "SELECT begin, revision, ends, data FROM piece WHERE content = ? AND begin >= ? ORDER BY begin",
             (self.row.content, self._tail[0]),
@@ -194,9 +181,7 @@ class Book:
 
     def _insert(self, begin: int, revision: int, ends: list[int], data: bytes) -> None:
         packed = array(ENDS, [end - begin for end in ends]).tobytes()
-        self._db.execute(
-            "INSERT INTO piece VALUES (?, ?, ?, ?, ?)", (self.row.content, begin, revision, packed, data)
-        )
+        self._batch.piece(self.row.content, begin, revision, packed, data)
 
     def _document_length(self) -> int:
         row = self._db.execute("SELECT length FROM document WHERE content = ?", (self.row.content,)).fetchone()
@@ -204,6 +189,7 @@ class Book:
 
     def _save(self, content: JsonContent) -> None:
         """Saves the document where the patches since are more than it is, and drops those below the floor."""
+        self._batch.put()
         behind = content.length - self._saved
         if (
             self._saved < 0

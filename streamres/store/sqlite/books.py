@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from streamres.errors import LimitExceeded, ResourceExists, ResourceNotFound
 from streamres.model import EPOCH_BITS, Head, Position, ResourceLog
+from streamres.store.sqlite.batch import Batch
 from streamres.store.sqlite.book import Book
 from streamres.store.sqlite.rows import description_json, find
 from streamres.store.sqlite.schema import demand_version
@@ -45,6 +46,7 @@ class Books:
         self._clock = clock
         self._books: OrderedDict[str, Book] = OrderedDict()
         self._touched: dict[str, Book] = {}
+        self._batch = Batch(db)
         self._version = 0
         self._change = self._list_change = 0
 
@@ -62,6 +64,7 @@ class Books:
         """Puts the batch into the file; gives what is new by it. Once it returns, the batch is on the disk."""
         for book in self._touched.values():
             self._put(book)
+        self._batch.put()
         self._db.execute("COMMIT")
         heads = {uri: book.log.head for uri, book in self._touched.items() if book.told is not book.log.head}
         for book in self._touched.values():
@@ -75,6 +78,7 @@ class Books:
         """Gives the batch up: nothing of it is in the file, and the books are read anew."""
         self._books.clear()
         self._touched = {}
+        self._batch.forget()
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
@@ -120,6 +124,7 @@ class Books:
             epoch = randbits(EPOCH_BITS)
         if uri in self._touched:
             self._put(book)  # what the same batch appended has pieces of its own
+            self._batch.put()
         head = book.replace(data, epoch, self._next("content"), self._clock())
         self._touched[uri] = book
         return head
@@ -129,6 +134,7 @@ class Books:
         book = self._book(uri)
         if uri in self._touched:
             self._put(book)  # revisions are looked up in the file
+            self._batch.put()
         book.log.compact(floor)
         self._touched[uri] = book
         return book.log.head
@@ -142,6 +148,7 @@ class Books:
         row = find(self._db, uri)
         self._books.pop(uri, None)
         self._touched.pop(uri, None)
+        self._batch.put()
         self._discard(row.content)
         for statement in (
             "DELETE FROM resource WHERE id = ?",
@@ -175,7 +182,7 @@ class Books:
     def _book(self, uri: str) -> Book:
         book = self._books.get(uri)
         if book is None:
-            book = self._books[uri] = Book(self._db, find(self._db, uri), self._limits)
+            book = self._books[uri] = Book(self._db, find(self._db, uri), self._limits, self._batch)
         self._books.move_to_end(uri)
         return book
 

@@ -116,7 +116,8 @@ def _track(db: sqlite3.Connection, row: Row, content: Content, producer: str, ne
         " WHERE resource = ? AND producer = ? ORDER BY seq",
         (row.id, producer),
     ).fetchall()
-    if [kept[0] for kept in acknowledged] != list(range(max(0, next_seq - WINDOW), next_seq)):
+    kept = [row[0] for row in acknowledged]
+    if kept[-WINDOW:] != list(range(max(0, next_seq - WINDOW), next_seq)):
         yield f"the next number is {next_seq}, and those before it are not all kept"
     before = (0, 0)
     head = row.head
