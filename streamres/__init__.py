@@ -1,6 +1,6 @@
 """Output of a tool, a build or an agent, while it is still working, as MCP resources with revisions."""
 
-from streamres.app import Resource, Server
+from streamres.app import Server
 from streamres.client import Client, ListChanged, Listed, Producer, Subscription, Timeouts, Updated
 from streamres.errors import (
     ConnectionLost,
@@ -18,6 +18,7 @@ from streamres.errors import (
 )
 from streamres.limits import Limits
 from streamres.model import Update
+from streamres.sources.resource import Resource
 
 __all__ = [
     "Client",

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from streamres.app import Resource
     from streamres.model import Kind
     from streamres.sources.command import Command, Ended
+    from streamres.sources.resource import Resource
     from streamres.store import Store
 
 

@@ -14,7 +14,7 @@ from server.wire import WatchedStore
 from transport.stdio_peer import talking
 
 from streamres import Limits, Server
-from streamres.app import Resource
+from streamres.sources.resource import Resource
 
 from .channels import Channel, House, HttpChannel, StdioChannel
 
