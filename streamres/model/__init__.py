@@ -1,5 +1,6 @@
 """What a streamable resource is: positions, deltas, history, reassembly. Pure: no I/O, no clock, no chance."""
 
+from streamres.model.causes import MAX_CAUSE_CHARS, Causes, Run
 from streamres.model.content import BLOCK_BYTES, KINDS, BlobContent, Kind, TextContent
 from streamres.model.cursor import EPOCH_BITS, Position, decode_cursor, encode_cursor
 from streamres.model.decode import Utf8Decoder
@@ -21,6 +22,7 @@ __all__ = [
     "Audience",
     "BLOCK_BYTES",
     "BlobContent",
+    "Causes",
     "Delta",
     "Description",
     "Document",
@@ -31,6 +33,7 @@ __all__ = [
     "JsonValue",
     "KINDS",
     "Kind",
+    "MAX_CAUSE_CHARS",
     "MIME_TYPES",
     "Operations",
     "Patch",
@@ -43,6 +46,7 @@ __all__ = [
     "ResourceLog",
     "Retention",
     "Revisions",
+    "Run",
     "SEALS",
     "Seal",
     "Snapshot",

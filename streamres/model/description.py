@@ -43,6 +43,8 @@ class Description:
     description: str | None = None
     audience: tuple[Audience, ...] = ()
     """For whom the output is meant; nothing said where empty (SR-8.1)."""
+    listed: bool = True
+    """Whether lists have it; who knows the URI of one that they leave out reads, watches and appends as ever."""
 
     def __post_init__(self) -> None:
         if len(self.uri) > MAX_URI_CHARS or _URI.fullmatch(self.uri) is None:

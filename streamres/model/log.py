@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, Self, get_args
 
 from streamres.errors import DeltaError, DigestMismatch, ResourceSealed, RevisionConflict
 from streamres.limits import Limits
+from streamres.model.causes import Causes, check_cause
 from streamres.model.content import BlobContent, TextContent
 from streamres.model.cursor import Position
 from streamres.model.delta import Append, Delta, Snapshot
@@ -45,6 +46,8 @@ class Reading:
     digest: str | None
     reset: Reset | None = None
     more: bool = False
+    causes: tuple[str, ...] = ()
+    """What led to a delta, oldest first, each once (SR-8.4.a); a snapshot has none."""
 
 
 class ResourceLog:
@@ -66,6 +69,7 @@ class ResourceLog:
             self.content = self.content.replaced(content)
         length = self.content.length
         self.revisions = Revisions(length)
+        self.causes = Causes()
         self.producers: Producers[Head] = Producers(max_producers=limits.producers)
         self.head = Head(position=Position(epoch, 0, length))
 
@@ -78,12 +82,13 @@ class ResourceLog:
         revisions: Revisions,
         head: Head,
         producers: Producers[Head],
+        causes: Causes,
         limits: Limits,
     ) -> Self:
         """Gives a log as a store has kept its parts."""
         log = cls(uri, epoch=head.position.epoch, limits=limits)
         log.content, log.revisions, log.producers = content, revisions, producers
-        log.head = head
+        log.causes, log.head = causes, head
         return log
 
     @property
@@ -105,11 +110,13 @@ class ResourceLog:
         number: AppendNumber | None = None,
         expected_revision: int | None = None,
         expected_digest: str | None = None,
+        cause: str | None = None,
     ) -> Head:
         """Appends, seals, or both in one step, and gives the new head; to json, `data` is a patch.
 
         Nothing to append and nothing to seal is no revision. To seal again the same way changes nothing (M6).
-        `expected_digest` is that of the content after it, as its producer has it.
+        `expected_digest` is that of the content after it, as its producer has it. `cause` names the input that led
+        to it (SR-8.4.a); a numbered repeat has that of the first time.
 
         Raises:
             DeltaError: for a text, `data` is not UTF-8 of whole code points (M5); for json, no patch that applies.
@@ -117,7 +124,9 @@ class ResourceLog:
             RevisionConflict: `expected_revision` is not the head's.
             DigestMismatch: the content would have another digest than `expected_digest`.
             ProducerConflict, ProducerGap, ProducerFenced, LimitExceeded: see `Producers.repeated`.
+            LimitExceeded, DeltaError: see `check_cause`.
         """
+        check_cause(cause)
         if number is not None:
             parts = (data, (seal or "").encode())
             if (first := self.producers.repeated(self.uri, number, parts)) is not None:
@@ -138,6 +147,8 @@ class ResourceLog:
             position = Position(head.position.epoch, head.position.revision + 1, self.content.length)
             digest = self.content.digest() if seal else None
             self.head = Head(position=position, state=seal or "open", digest=digest)
+            if cause is not None:
+                self.causes.add(position.revision, cause)
             if isinstance(self.content, JsonContent):
                 # A reader that is further behind than a document can be large is better off with the document.
                 self.compact_to(self._limits.json_bytes)
@@ -158,6 +169,7 @@ class ResourceLog:
             raise DeltaError("replaced content needs an epoch of its own")
         self.content = self.content.replaced(data)
         self.revisions = self.revisions.begun(self.content.length)
+        self.causes = self.causes.begun()
         self.head = Head(position=Position(epoch, 0, self.content.length))
         return self.head
 
@@ -166,6 +178,7 @@ class ResourceLog:
         floor = min(floor, self.head.position.revision)
         if floor > self.revisions.floor:
             self.revisions.forget(floor)
+            self.causes.forget(floor)
             if isinstance(self.content, JsonContent):
                 self.content.forget(self.revisions.end(floor))
 
@@ -215,9 +228,10 @@ class ResourceLog:
             raise DigestMismatch(self.uri, expected_digest, actual or "none: the document is outside I-JSON")
 
     def _reading(self, step: Delta | Snapshot, reset: Reset | None) -> Reading:
+        causes = () if isinstance(step, Snapshot) else self.causes.of(step.start, step.stop, self.revisions)
         if step.stop is self.head.position:
-            return Reading(step=step, state=self.head.state, digest=self.head.digest, reset=reset)
-        return Reading(step=step, state="open", digest=None, reset=reset, more=True)
+            return Reading(step=step, state=self.head.state, digest=self.head.digest, reset=reset, causes=causes)
+        return Reading(step=step, state="open", digest=None, reset=reset, more=True, causes=causes)
 
     def _patch_stop(self, begin: int, max_bytes: int | None) -> Position:
         """Where a read of patches from `begin` ends: at the end of a revision (SR-5.7)."""

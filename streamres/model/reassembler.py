@@ -59,6 +59,8 @@ class Update:
     start: int = 0
     """Byte offset of a snapshot, where only the tail was asked for (SR-5.8)."""
     digest: str | None = None
+    causes: tuple[str, ...] = ()
+    """What led to a delta, as its producer named it, oldest first, each once (SR-8.4.a)."""
     more: bool = False
     """More is there to be read at once."""
 

@@ -38,6 +38,7 @@ class ObservedStore:
         """How many writes took how long, by `BUCKETS_S`."""
         self.create = store.create
         self.compact = store.compact
+        self.remove = store.remove
         self.entry = store.entry
         self.producer = store.producer
         self.read = store.read
@@ -54,6 +55,7 @@ class ObservedStore:
         expected_revision: int | None = None,
         expected_digest: str | None = None,
         create: Description | None = None,
+        cause: str | None = None,
     ) -> Head:
         """Appends; see `Store.append`."""
         begun = perf_counter()
@@ -67,6 +69,7 @@ class ObservedStore:
                     expected_revision=expected_revision,
                     expected_digest=expected_digest,
                     create=create,
+                    cause=cause,
                 )
         except StreamresError as exc:
             self._refuse(exc)

@@ -110,6 +110,7 @@ class Store(Protocol):
         expected_revision: int | None = None,
         expected_digest: str | None = None,
         create: Description | None = None,
+        cause: str | None = None,
     ) -> Head:
         """Appends, seals, or both in one step; see `ResourceLog.commit`.
 
@@ -123,6 +124,14 @@ class Store(Protocol):
 
     async def compact(self, uri: str, floor: int) -> None:
         """Forgets the revisions below `floor` (SR-3.5)."""
+        ...
+
+    async def remove(self, uri: str) -> None:
+        """Removes a resource with all that is kept of it; one that is made there again has another epoch (SR-2.4).
+
+        Raises:
+            ResourceNotFound: there is none.
+        """
         ...
 
     async def entry(self, uri: str) -> Entry:
@@ -146,11 +155,16 @@ class Store(Protocol):
         ...
 
     async def list(self, *, after: str | None = None, limit: int) -> list[Entry]:
-        """Gives up to `limit` resources in the order of their creation, from the one after the URI `after`."""
+        """Gives up to `limit` resources in the order of their creation, from the one after the URI `after`.
+
+        One that is not `listed` is left out; it can be the URI `after` as any other.
+        """
         ...
 
     def watch(self, uris: Iterable[str], *, list_changed: bool = False) -> AbstractContextManager[Watch]:
         """Marks, while the context lasts, every commit to `uris`, there or not yet, and changes of the list.
+
+        Of a resource that is removed, the list is marked, where it was in it, and nothing else.
 
         A URI that ends in `/` stands for every resource below it too (SR-7.2).
 

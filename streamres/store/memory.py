@@ -52,6 +52,7 @@ class MemoryStore:
         expected_revision: int | None = None,
         expected_digest: str | None = None,
         create: Description | None = None,
+        cause: str | None = None,
     ) -> Head:
         self._check_size(data)
         added = create if uri not in self._logs else None
@@ -65,6 +66,7 @@ class MemoryStore:
             number=number,
             expected_revision=expected_revision,
             expected_digest=expected_digest,
+            cause=cause,
         )
         if added is not None:
             return self._add(added, log)
@@ -83,6 +85,13 @@ class MemoryStore:
 
     async def compact(self, uri: str, floor: int) -> None:
         self._log(uri).compact(floor)
+
+    async def remove(self, uri: str) -> None:
+        self._log(uri)
+        del self._logs[uri]
+        self._retentions.pop(uri, None)
+        if self._descriptions.pop(uri).listed:
+            self._watches.mark_list()
 
     async def entry(self, uri: str) -> Entry:
         return Entry(head=self._log(uri).head, description=self._descriptions[uri])
@@ -104,14 +113,13 @@ class MemoryStore:
         return log.read(since, max_bytes=max_bytes, tail_bytes=tail_bytes, append_op=append_op)
 
     async def list(self, *, after: str | None = None, limit: int) -> list[Entry]:
-        uris = iter(self._logs)
+        every = iter(self._descriptions.values())
         if after is not None:
-            for uri in uris:
-                if uri == after:
+            for what in every:
+                if what.uri == after:
                     break
-        return [
-            Entry(head=self._logs[uri].head, description=self._descriptions[uri]) for uri in islice(uris, limit)
-        ]
+        listed = (what for what in every if what.listed)
+        return [Entry(head=self._logs[what.uri].head, description=what) for what in islice(listed, limit)]
 
     def watch(self, uris: Iterable[str], *, list_changed: bool = False) -> AbstractContextManager[Watch]:
         return self._watches.watch(uris, list_changed=list_changed)
@@ -135,7 +143,8 @@ class MemoryStore:
     def _add(self, description: Description, log: ResourceLog) -> Head:
         self._logs[log.uri] = log
         self._descriptions[log.uri] = description
-        self._watches.mark_list()
+        if description.listed:
+            self._watches.mark_list()
         return self._mark(log)
 
     def _forget(self, log: ResourceLog) -> None:

@@ -82,7 +82,7 @@ async def test_requests_are_counted_by_method_and_outcome_and_unknown_methods_as
         await wire.read("fields")
         await wire.read("fields")
         await wire.read("fields", "no:where")
-        for name in ("tools/call", "x/y"):
+        for name in ("prompts/list", "x/y"):
             await wire.ask(name)
         await wire.post(b"{", {"content-type": "application/json"})
         seen = await numbers(wire)

@@ -16,7 +16,7 @@ from nats.js.api import DiscardPolicy, StreamConfig
 from requirement import requirement
 
 from streamres import Client, Server
-from streamres.errors import ResourceExists, RevisionConflict, StoreError, StreamresError
+from streamres.errors import ResourceExists, ResourceNotFound, RevisionConflict, StoreError, StreamresError
 from streamres.limits import Limits
 from streamres.model import KINDS, Description, Kind, Patch
 from streamres.store.nats import NatsStore
@@ -63,10 +63,15 @@ async def told(store: Store, positions: dict[str, list[Position]]) -> list[objec
     said: list[object] = [await store.list(limit=1_000)]
     for uri, since in positions.items():
         for position in [None, *since]:
-            reading = await store.read(uri, position)
+            try:
+                reading = await store.read(uri, position)
+            except ResourceNotFound:
+                said.append((uri, "is not there"))
+                break
             step = reading.step
             data = step.operations if isinstance(step, Patch) else text_of(reading)
             said.append((uri, position, step.stop, data, reading.state, reading.digest, reading.reset))
+            said.append(reading.causes)
     return said
 
 
@@ -92,7 +97,11 @@ class Work:
 
     async def _write(self, store: Store, what: Description, producer: str) -> Head | None:
         rng, uri = self._rng, what.uri
-        match rng.randint(0, 40):
+        cause = rng.choice([None, "a", "b"])
+        match rng.randint(0, 42):
+            case 41 | 42:
+                await store.remove(uri)
+                return None
             case 0:
                 return await store.append(uri, b"", seal="complete")
             case 1 | 2:
@@ -106,11 +115,12 @@ class Work:
                 return await store.append(uri, self._data(what.kind), expected_revision=rng.randint(0, 5))
             case 7 | 8 | 9:
                 seq = self._seqs.get((uri, producer), 0)
-                head = await store.append(uri, self._data(what.kind), number=number(seq, producer=producer))
+                mine = number(seq, producer=producer)
+                head = await store.append(uri, self._data(what.kind), number=mine, cause=cause)
                 self._seqs[uri, producer] = seq + 1
                 return head
             case _:
-                return await store.append(uri, self._data(what.kind), create=what)
+                return await store.append(uri, self._data(what.kind), create=what, cause=cause)
 
     def _data(self, kind: Kind) -> bytes:
         count = self._rng.randint(1, 200)

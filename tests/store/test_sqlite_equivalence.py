@@ -22,7 +22,7 @@ from model.histories import texts
 from model.json_oracle import QUICKLY, growing, patched, patches
 from requirement import requirement
 
-from streamres.errors import StreamresError
+from streamres.errors import LimitExceeded, StreamresError
 from streamres.limits import Limits
 from streamres.model import (
     KINDS,
@@ -124,6 +124,8 @@ class Both:
             case Position():
                 seen = self.epochs[which]
                 return (seen.setdefault(value.epoch, len(seen)), value.revision, value.length)
+            case LimitExceeded():
+                return value.limit, value.value  # each has advice of its own
             case StreamresError():
                 return type(value), str(value)
             case Reading():
@@ -134,7 +136,7 @@ class Both:
                     step.begin if isinstance(step, Snapshot) else None,
                     self.plain(which, step.stop),
                     shown(value),
-                    (value.state, value.digest, value.reset, value.more),
+                    (value.state, value.digest, value.reset, value.more, value.causes),
                 )
             case list():
                 return [self.plain(which, item) for item in value]
@@ -278,9 +280,13 @@ class History:
                 return lambda store: store.append(URI, b"", seal="complete")
         return await self.append()
 
+    def cause(self) -> str | None:
+        """What an append names; mostly the same again, so that runs of it are long."""
+        return self.data.draw(st.sampled_from([None, "a", "a", "a", "b", "c"]), label="cause")
+
     async def append(self) -> Callable[[Store], Awaitable[object]]:
-        what = await self.content()
-        return lambda store: store.append(URI, what)
+        what, cause = await self.content(), self.cause()
+        return lambda store: store.append(URI, what, cause=cause)
 
     async def step(self) -> None:
         draw, both = self.data.draw, self.both
@@ -288,7 +294,9 @@ class History:
         kinds = (
             ["append"] * 6 + ["numbered"] * 5 + ["replace", "compact", "compact", "empty", "expected", "reopen"]
         )
-        kinds += ["forget", "create", "sweep", "refused create"] + ["seal"] * (draw(st.integers(0, 5)) == 0)
+        kinds += ["forget", "create", "remove", "sweep", "refused create"] + ["seal"] * (
+            draw(st.integers(0, 5)) == 0
+        )
         kinds += ["together"] * 3 * (both.limits.history_bytes is None)
         match draw(st.sampled_from(kinds), label="step"):
             case "append":
@@ -297,7 +305,9 @@ class History:
                 await both.do_together([await self.one_of_several() for _ in range(draw(st.integers(2, 6)))])
             case "numbered":
                 number, what = self.numbers.draw(self.data, await self.content())
-                self.numbers.keep(number, what, await both.do(lambda s: s.append(URI, what, number=number)))
+                cause = self.cause()
+                made = await both.do(lambda s: s.append(URI, what, number=number, cause=cause))
+                self.numbers.keep(number, what, made)
             case "replace":
                 what = await self.content(whole=True)
                 await both.do(lambda store: store.replace(URI, what))
@@ -314,16 +324,19 @@ class History:
                     draw(st.just(b"")) or await self.content(),
                     draw(st.sampled_from(("complete", "aborted"))),
                 )
-                what = draw(st.sampled_from([b"", what]))
-                await both.do(lambda store: store.append(URI, what, seal=seal))
+                what, cause = draw(st.sampled_from([b"", what])), self.cause()
+                await both.do(lambda store: store.append(URI, what, seal=seal, cause=cause))
             case "create":
                 uri = f"build://{draw(st.integers(0, 3))}/more"
-                made = Description(uri=uri, name="more", title="é", audience=("user",))
-                await both.do(lambda store: store.create(made, b"first"))
-                await both.do(lambda store: store.append(uri, b"more", create=made))
+                more = Description(uri=uri, name="more", title="é", audience=("user",), listed=draw(st.booleans()))
+                await both.do(lambda store: store.create(more, b"first"))
+                await both.do(lambda store: store.append(uri, b"more", create=more))
+            case "remove":
+                uri = f"build://{draw(st.integers(0, 3))}/more"
+                await both.do(lambda store: store.remove(uri))
             case "refused create":
-                made = Description(uri="build://never/made", name="never")
-                await both.do(lambda store: store.append(made.uri, b"\xff", create=made))
+                never = Description(uri="build://never/made", name="never")
+                await both.do(lambda store: store.append(never.uri, b"\xff", create=never))
             case "reopen":
                 await both.reopen()
             case "forget":

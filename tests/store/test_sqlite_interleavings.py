@@ -117,7 +117,8 @@ class ByHand:
         match what[0], store:
             case "c", SqliteStore():
                 self.tasks += [asyncio.ensure_future(write(store, uri)) for write in which]
-                await asyncio.sleep(0)
+                await asyncio.sleep(0)  # they ask
+                await asyncio.sleep(0)  # and are handed over together
                 batch = store._writer._batch()
                 assert batch is not None
                 assert len(batch) == len(which)

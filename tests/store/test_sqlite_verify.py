@@ -27,7 +27,7 @@ async def fill(path: Path) -> None:
         for seq in range(70):
             number = AppendNumber(producer="p", epoch=2, seq=seq)
             await store.append(LOG, f"{seq} é😀\n".encode() * (20_000 if seq == 9 else 3), number=number)
-            await store.append(OPEN, f"{seq} é\n".encode())
+            await store.append(OPEN, f"{seq} é\n".encode(), cause=f"c{seq // 10}")
             await store.append(CORE, b"\xff\x00" * (40_000 if seq % 30 == 7 else 5))
             await store.append(PLAN, b'[{"op":"add","path":"/-","value":"%s"}]' % (b"x" * 2_000))
         for uri in (LOG, CORE, PLAN):
@@ -90,6 +90,19 @@ PLANTED: dict[str, tuple[str, str]] = {
         f"UPDATE piece SET ends = x'03000000' WHERE {OF_OPEN} AND begin = 9",
         "ends inside a code point",
     ),
+    "what led to a revision that is none": (
+        f"UPDATE cause SET last = 1000 WHERE {OF_OPEN} AND cause = 'c6'",
+        "'c6' is said to have led to revisions 61 to 1000, which cannot be",
+    ),
+    "two led to one revision": (
+        f"UPDATE cause SET last = last + 1 WHERE {OF_OPEN} AND cause = 'c4'",
+        "'c5' is said to have led to revisions 51 to 60, which cannot be",
+    ),
+    "what led to what was forgotten": (
+        f"INSERT INTO cause SELECT content, 3, 4, 'x' FROM resource WHERE uri = '{OPEN}'",
+        "'x' is said to have led to revisions 3 to 4, which cannot be",
+    ),
+    "what led to nothing": ("INSERT INTO cause VALUES (999, 1, 1, 'x')", "1 causes belong to nothing"),
     "the length is another": (f"UPDATE resource SET length = length + 1 WHERE uri = '{OPEN}'", "the content at"),
     "the revision is another": (
         f"UPDATE resource SET revision = revision + 1 WHERE uri = '{OPEN}'",

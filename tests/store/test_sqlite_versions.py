@@ -12,7 +12,7 @@ from streamres.errors import StoreError
 from streamres.model import AppendNumber, Position
 from streamres.store.sqlite import SqliteStore, schema, verify
 
-from .scene import content, text_of, uris
+from .scene import content, head_of, text_of, uris
 
 LOG, CORE, PLAN, PAGE = "build://7/log", "build://7/core", "build://7/plan", "build://7/page"
 FIRST = Path(__file__).with_name("version_1.sql")
@@ -56,7 +56,13 @@ async def holds_all(path: Path) -> None:
         assert (text_of(since), since.reset) == (text[13:], None)
         again = AppendNumber(producer="p", epoch=3, seq=1)
         assert await store.append(LOG, "linking 😀\n".encode(), number=again) == entry.head
-        await store.append(LOG, b"on", number=AppendNumber(producer="p", epoch=3, seq=2))
+        assert (since.causes, entry.description.listed) == ((), True)
+        on = AppendNumber(producer="p", epoch=3, seq=2)
+        head = await store.append(LOG, b"on", number=on, cause="since version 2")
+        assert (await store.read(LOG, at)).causes == ("since version 2",)
+    async with SqliteStore.open(path) as store:
+        assert (await store.read(LOG, Position(at.epoch, 1, 13))).causes == ("since version 2",)
+        assert await head_of(store, LOG) == head
         await store.append(PLAN, b'[{"op":"add","path":"/steps/-","value":3}]')
         assert await content(store, PLAN) == b'{"steps":[0,1,2,3]}'
 
@@ -101,9 +107,14 @@ async def test_a_program_that_is_older_than_the_file_is_refused(
             newer.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, NOTES))
             async with SqliteStore.open(first) as store:
                 await store.append(LOG, b" and after")
-        with pytest.raises(StoreError, match=r"a newer streamres has taken over the file \(version 2\)"):
+        with pytest.raises(
+            StoreError,
+            match=rf"a newer streamres has taken over the file \(version {len(schema.MIGRATIONS) + 1}\)",
+        ):
             await older.append(LOG, b"lost")
-    with pytest.raises(StoreError, match=r"of a newer streamres \(version 2\); upgrade this one"):
+    with pytest.raises(
+        StoreError, match=rf"of a newer streamres \(version {len(schema.MIGRATIONS) + 1}\); upgrade this one"
+    ):
         async with SqliteStore.open(first):
             pass
 

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
     from streamres.model import Seal
 
-VERSION: Final = 1
+VERSION: Final = 2
+"""What is published; 2 has removals, causes, and resources that are not listed. Those of version 1 are read."""
+
+_READ: Final = (1, VERSION)
 
 _SIZE_BYTES: Final = 4
 
@@ -42,6 +45,7 @@ class Append:
     data: bytes
     seal: Seal | None
     number: AppendNumber | None
+    cause: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +64,18 @@ class Compact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Remove:
+    """The resource is gone, and so are the messages before it; the message stays, for the next to follow it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RollUp:
     """All that there is of the resource; the messages before it are gone."""
 
     state: bytes
 
 
-Command = Create | Append | Replace | Compact | RollUp
+Command = Create | Append | Replace | Compact | Remove | RollUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +98,9 @@ class Message:
     commands: Sequence[tuple[dict[str, Any], bytes | PartsRef]]
 
     @property
-    def is_roll_up(self) -> bool:
-        """Says whether it stands for all before it."""
-        return bool(self.commands) and self.commands[0][0]["t"] == "rollup"
+    def stands_alone(self) -> bool:
+        """Says whether it stands for all before it, which is gone."""
+        return bool(self.commands) and self.commands[0][0]["t"] in ("remove", "rollup")
 
     @property
     def refs(self) -> list[PartsRef]:
@@ -111,7 +120,7 @@ def data_of(command: Command) -> bytes:
             return len(described).to_bytes(_SIZE_BYTES) + described + command.content
         case Append() | Replace():
             return command.data
-        case Compact():
+        case Compact() | Remove():
             return b""
         case RollUp():
             return command.state
@@ -142,7 +151,7 @@ def decode(raw: bytes) -> Message:
     try:
         at = _SIZE_BYTES + int.from_bytes(raw[:_SIZE_BYTES])
         said = orjson.loads(raw[_SIZE_BYTES:at])
-        if said["v"] != VERSION:
+        if said["v"] not in _READ:
             raise StoreError(
                 f"the stream is of version {said['v']}; this streamres knows {VERSION}, use a later one"
             )
@@ -184,11 +193,15 @@ def _head(command: Command) -> dict[str, Any]:
                 head["s"] = command.seal
             if (number := command.number) is not None:
                 head["p"] = [number.producer, number.epoch, number.seq]
+            if command.cause is not None:
+                head["c"] = command.cause
             return head
         case Replace():
             return {"t": "replace", "e": command.epoch}
         case Compact():
             return {"t": "compact", "f": command.floor}
+        case Remove():
+            return {"t": "remove"}
         case RollUp():
             return {"t": "rollup"}
 
@@ -205,11 +218,13 @@ def _command(head: dict[str, Any], data: bytes) -> Command:
                 if producer is None
                 else AppendNumber(producer=producer[0], epoch=producer[1], seq=producer[2])
             )
-            return Append(data=data, seal=head.get("s"), number=number)
+            return Append(data=data, seal=head.get("s"), number=number, cause=head.get("c"))
         case "replace":
             return Replace(data=data, epoch=head["e"])
         case "compact":
             return Compact(floor=head["f"])
+        case "remove":
+            return Remove()
         case "rollup":
             return RollUp(state=data)
         case other:

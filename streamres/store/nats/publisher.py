@@ -59,6 +59,8 @@ class Publisher:
     ) -> int | None:
         """Gives the sequence number once the message is in the stream and applied; None if another has its place.
 
+        With `roll_up` the messages about the resource before it are removed in the same step.
+
         Raises:
             StoreError: it is not in the stream; or, where the text says so, nobody knows.
         """
@@ -133,11 +135,14 @@ class Publisher:
         base, uploads = self._replica.seq_of(uri), Uploads()
         seq = await self.publish(uri, base, [RollUp(state=resource.state())], uploads, roll_up=True)
         if seq:
-            # Parts of messages that are gone; others may still be named.
-            unnamed = self._replica.parts.oldest(self._stream.address.parts_subject(uri))
-            own = [upload.first_seq for upload in uploads.values()]
-            await self._stream.purge_parts(uri, min([seq, *own, *([] if unnamed is None else [unnamed])]))
+            await self.purge_parts(uri, seq, uploads)
         return seq
+
+    async def purge_parts(self, uri: str, seq: int, uploads: Uploads) -> None:
+        """Removes the parts of messages that are gone by the message `seq`; others may still be named."""
+        unnamed = self._replica.parts.oldest(self._stream.address.parts_subject(uri))
+        own = [upload.first_seq for upload in uploads.values()]
+        await self._stream.purge_parts(uri, min([seq, *own, *([] if unnamed is None else [unnamed])]))
 
     def refused(self, why: str) -> StoreError:
         """Gives the error that says that nothing was kept."""

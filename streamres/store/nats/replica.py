@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from dataclasses import dataclass, field
 from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from streamres.errors import ResourceNotFound, StoreError
-from streamres.store.nats.messages import Create, RollUp, decode
+from streamres.store.nats.messages import Create, Remove, RollUp, decode
 from streamres.store.nats.parts import Parts
 from streamres.store.nats.resource import Resource
 from streamres.store.watches import Watches
@@ -62,7 +62,7 @@ class Replica:
         self._limits = limits
         self._clock = clock
         self._resources: dict[str, Resource] = {}
-        self._order: list[tuple[int, str]] = []
+        self._order: list[tuple[int, str]] = []  # of those that are listed
         self._seqs: dict[str, int] = {}
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._counter = count()
@@ -151,28 +151,28 @@ class Replica:
 
     def _apply(self, message: Message, seq: int, at: float, size: int) -> None:
         uri, known = message.uri, self.seq_of(message.uri)
-        if message.base != known and not message.is_roll_up:
+        if message.base != known and not message.stands_alone:
             raise StoreError(
                 f"message {seq} of stream {self._address.stream} follows {message.base}, but the last here is"
                 f" {known}: messages were removed from it. Begin another stream, or restore this one"
             )
         self._seqs[uri] = seq
         pieces = {ref.id: self.parts.take(ref, at) for ref in set(message.refs)}
-        resource = self._resources.get(uri)
-        before = None if resource is None else resource.log.head
+        there = resource = self._resources.get(uri)
+        before = None if there is None else there.log.head
         counts = None not in pieces.values()
         if counts:
             for command in message.resolved(lambda ref: pieces[ref.id] or b""):
                 resource = self._made(command, resource, seq, stands=message.base == known)
-            assert resource is not None
-            size += OVERHEAD_BYTES + sum(len(piece) for piece in pieces.values() if piece)
-            resource.split = bool(pieces) or (resource.split and not message.is_roll_up)
-            resource.stored = size if message.is_roll_up else resource.stored + size
+            if resource is not None:
+                size += OVERHEAD_BYTES + sum(len(piece) for piece in pieces.values() if piece)
+                resource.split = bool(pieces) or (resource.split and not message.stands_alone)
+                resource.stored = size if message.stands_alone else resource.stored + size
+        if _place(there) != _place(resource):
+            self.watches.mark_list()
         if resource is not None:
             resource.ops.append((message.base, message.op))
             self._forget(resource)
-            if before is None:
-                self.watches.mark_list()
             if resource.log.head != before:
                 self.watches.mark(uri, resource.log.head)
         self._settle(message, seq, resource, counts=counts, jumped=message.base != known)
@@ -188,15 +188,19 @@ class Replica:
             pending.counts, pending.seq = counts, seq
         elif message.base == pending.base:
             pending.counts = False
-        elif jumped and resource is not None:
-            there = dict(resource.ops).get(pending.base)
+        elif jumped:
+            there = None if resource is None else dict(resource.ops).get(pending.base)
             pending.counts = None if there is None else there == pending.op
         else:
             return
         pending.decided.set()
 
-    def _made(self, command: Command, resource: Resource | None, seq: int, *, stands: bool) -> Resource:
+    def _made(self, command: Command, resource: Resource | None, seq: int, *, stands: bool) -> Resource | None:
         match command:
+            case Remove():
+                if resource is not None:
+                    self._drop(resource)
+                return None
             case Create():
                 made = Resource.made(command, seq, self._limits)
                 self._add(made)
@@ -215,10 +219,23 @@ class Replica:
 
     def _add(self, resource: Resource) -> None:
         uri = resource.description.uri
-        if uri not in self._resources:
-            insort(self._order, (resource.created, uri))
+        if (before := self._resources.get(uri)) is not None:
+            self._drop(before)  # where its removal was missed, it is in another place
         self._resources[uri] = resource
+        if resource.description.listed:
+            insort(self._order, (resource.created, uri))
+
+    def _drop(self, resource: Resource) -> None:
+        uri = resource.description.uri
+        del self._resources[uri]
+        if resource.description.listed:
+            del self._order[bisect_left(self._order, (resource.created, uri))]
 
     def _forget(self, resource: Resource) -> None:
         if self._limits.history_bytes is not None or self._limits.history_s is not None:
             resource.retention.apply(resource.log, self._clock())
+
+
+def _place(resource: Resource | None) -> int | None:
+    """Where a resource is in lists; None where it is in none."""
+    return resource.created if resource is not None and resource.description.listed else None

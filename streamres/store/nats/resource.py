@@ -12,6 +12,7 @@ import orjson
 
 from streamres.model import (
     BlobContent,
+    Causes,
     Description,
     Document,
     Entry,
@@ -23,6 +24,7 @@ from streamres.model import (
     ResourceLog,
     Retention,
     Revisions,
+    Run,
     TextContent,
     parse_json,
 )
@@ -95,16 +97,16 @@ class Resource:
     def size(self) -> int:
         """Bytes that a roll-up would take, about."""
         log = self.log
-        revisions = (log.head.position.revision - log.revisions.floor) * 8
+        beside = (log.head.position.revision - log.revisions.floor) * 8 + log.causes.size
         if isinstance(log.content, JsonContent):
-            return revisions + log.content.document.measured + log.content.length - log.floor.length
-        return revisions + log.content.length
+            return beside + log.content.document.measured + log.content.length - log.floor.length
+        return beside + log.content.length
 
     def apply(self, command: Command) -> None:
         """Makes what was published."""
         match command:
             case Append():
-                self.log.commit(command.data, seal=command.seal, number=command.number)
+                self.log.commit(command.data, seal=command.seal, number=command.number, cause=command.cause)
             case Replace():
                 self.log.replace(command.data, epoch=command.epoch)
             case Compact():
@@ -134,6 +136,7 @@ class Resource:
                 "head": _of_head(head),
                 "floor": floor.revision,
                 "producers": producers,
+                "causes": [list(run) for run in log.causes.runs],
                 "ops": list(self.ops),
                 "document": len(document),
             }
@@ -170,7 +173,8 @@ class Resource:
         tracks = Tracks()
         for name, (epoch, next_seq, recent) in said["producers"].items():
             tracks.restore(name, epoch, next_seq, [(unpacked(digest), _head_of(ack)) for digest, ack in recent])
-        resource = cls._with(description, said["created"], content, revisions, head, tracks, limits)
+        causes = Causes([Run(*run) for run in said.get("causes", ())])  # none before version 2
+        resource = cls._with(description, said["created"], content, revisions, head, tracks, causes, limits)
         resource.ops.extend((base, op) for base, op in said["ops"])
         return resource
 
@@ -182,7 +186,7 @@ class Resource:
             content = content.replaced(create.content)
         head = Head(position=Position(create.epoch, 0, content.length))
         revisions = Revisions(content.length)
-        return cls._with(create.description, seq, content, revisions, head, Tracks(), limits)
+        return cls._with(create.description, seq, content, revisions, head, Tracks(), Causes(), limits)
 
     @classmethod
     def _with(
@@ -193,10 +197,17 @@ class Resource:
         revisions: Revisions,
         head: Head,
         tracks: Tracks,
+        causes: Causes,
         limits: Limits,
     ) -> Resource:
         log = ResourceLog.restored(
-            description.uri, content=content, revisions=revisions, head=head, producers=tracks, limits=limits
+            description.uri,
+            content=content,
+            revisions=revisions,
+            head=head,
+            producers=tracks,
+            causes=causes,
+            limits=limits,
         )
         return cls(description=description, created=created, log=log, tracks=tracks, retention=Retention(limits))
 

@@ -4,6 +4,8 @@ Each server holds everything in memory, a replica of what the stream says, and r
 publishes, and acknowledges once the stream has it and the replica too. So each server needs memory for all
 content; the stream is what outlives them.
 
+Of a resource that is removed one small message stays, after which the next of its URI comes; all others of it go.
+
 Without a connection reads go on from what is there, and writes are refused. A server that is behind asks the
 stream before it says that a cursor is ahead of it, or that something does not exist.
 """
@@ -115,15 +117,19 @@ class NatsStore:
         expected_revision: int | None = None,
         expected_digest: str | None = None,
         create: Description | None = None,
+        cause: str | None = None,
     ) -> Head:
         self._check_size(data)
         size = (
             len(data)
             + (0 if create is None else _size_of(create))
             + (0 if number is None else 6 * len(number.producer))
+            + (0 if cause is None else 6 * len(cause))
         )
         return await self._writer.write(
-            uri, lambda trial: trial.append(data, seal, number, expected_revision, expected_digest, create), size
+            uri,
+            lambda trial: trial.append(data, seal, number, expected_revision, expected_digest, create, cause),
+            size,
         )
 
     async def replace(self, uri: str, data: bytes) -> Head:
@@ -132,6 +138,9 @@ class NatsStore:
 
     async def compact(self, uri: str, floor: int) -> None:
         await self._writer.write(uri, lambda trial: trial.compact(floor), 0)
+
+    async def remove(self, uri: str) -> None:
+        await self._writer.write(uri, lambda trial: trial.remove(), 0, alone=True)
 
     async def entry(self, uri: str) -> Entry:
         return (await self._get(uri)).entry

@@ -13,6 +13,7 @@ from streamres.errors import LimitExceeded, ResourceExists, ResourceNotFound
 from streamres.model import (
     EPOCH_BITS,
     BlobContent,
+    Causes,
     Document,
     Head,
     JsonContent,
@@ -25,7 +26,7 @@ from streamres.model import (
     parse_json,
 )
 from streamres.model.reassembler import READER
-from streamres.store.nats.messages import Append, Compact, Create, Replace
+from streamres.store.nats.messages import Append, Compact, Create, Remove, Replace
 from streamres.store.nats.resource import Tracks
 
 if TYPE_CHECKING:
@@ -87,6 +88,16 @@ class _RevisionsUnkept(Revisions):
         return _RevisionsUnkept(length)
 
 
+class _CausesUnkept(Causes):
+    __slots__ = ()
+
+    def add(self, revision: int, cause: str) -> None:
+        pass
+
+    def begun(self) -> _CausesUnkept:
+        return self
+
+
 class _Log(ResourceLog):
     def compact_to(self, history_bytes: int) -> None:
         pass
@@ -125,6 +136,7 @@ class Trial:
         expected_revision: int | None,
         expected_digest: str | None,
         create: Description | None,
+        cause: str | None,
     ) -> Head:
         """Appends, seals, or both; raises as `Store.append`."""
         if made := create if self._log is None else None:
@@ -140,6 +152,7 @@ class Trial:
                 number=number,
                 expected_revision=expected_revision,
                 expected_digest=expected_digest,
+                cause=cause,
             )
         except BaseException:
             if made:
@@ -147,7 +160,7 @@ class Trial:
                 self.commands.pop()
             raise
         if log.head is not before or self._standing(number) != known:
-            self.commands.append(Append(data=data, seal=seal, number=number))
+            self.commands.append(Append(data=data, seal=seal, number=number, cause=cause))
         return head
 
     def replace(self, data: bytes) -> Head:
@@ -169,6 +182,14 @@ class Trial:
             self.commands.append(Compact(floor=floor))
         return log.head
 
+    def remove(self) -> Head:
+        """Removes the resource, and gives where it stood; raises as `Store.remove`."""
+        head = self._there().head
+        self._log = None
+        self._floor = 0
+        self.commands.append(Remove())
+        return head
+
     def _make(self, description: Description, content: bytes) -> _Log:
         if len(self._replica) >= self._limits.resources:
             raise LimitExceeded("resources", self._limits.resources, "use a second stream")
@@ -186,6 +207,7 @@ class Trial:
             revisions=_RevisionsUnkept(content.length),
             head=head,
             producers=self._tracks,
+            causes=_CausesUnkept(),
             limits=self._limits,
         )
         return self._log

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from streamres.errors import StoreError, StreamresError
-from streamres.store.nats.messages import Compact
+from streamres.store.nats.messages import Compact, Remove
 from streamres.store.nats.publisher import Uploads
 from streamres.store.nats.stream import end, logger
 from streamres.store.nats.trial import Trials
@@ -44,6 +44,7 @@ class _Write:
     act: Callable[[Trial], Head]
     size: int
     done: asyncio.Future[Head]
+    alone: bool
     result: Head | StreamresError | None = None
 
 
@@ -63,8 +64,10 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._closed = False
 
-    async def write(self, uri: str, act: Callable[[Trial], Head], size: int) -> Head:
+    async def write(self, uri: str, act: Callable[[Trial], Head], size: int, *, alone: bool = False) -> Head:
         """Gives what `act` gives, once it is kept and applied; one that is cancelled waits until it is known (S5).
+
+        `alone` is for a write that has a message to itself.
 
         Raises:
             StoreError: nothing of it is kept, or, where it says so, nobody knows.
@@ -72,7 +75,7 @@ class Writer:
         """
         if self._closed:
             raise StoreError(f"{self._stream.address.shown} was closed")
-        write = _Write(act, size, self._loop.create_future())
+        write = _Write(act, size, self._loop.create_future(), alone)
         if (waiting := self._waiting.get(uri)) is not None:
             waiting.append(write)
         else:
@@ -117,7 +120,7 @@ class Writer:
         batch: list[_Write] = []
         while waiting and len(batch) < BATCH:
             room -= _COMMAND_BYTES + (waiting[0].size if waiting[0].size <= inline else 0)
-            if batch and room < 0:
+            if batch and (room < 0 or waiting[0].alone or batch[-1].alone):
                 break
             batch.append(waiting.popleft())
         return batch
@@ -141,9 +144,12 @@ class Writer:
                         return self._roll_up_bytes
                     continue
                 compacts = any(isinstance(command, Compact) for command in trial.commands)
-                seq = await self._publisher.publish(uri, trial.base, trial.commands, uploads)
+                removes = isinstance(trial.commands[0], Remove)
+                seq = await self._publisher.publish(uri, trial.base, trial.commands, uploads, roll_up=removes)
                 if seq is not None:
                     self._trials.put(uri, trial, seq)
+                    if removes:
+                        await self._publisher.purge_parts(uri, seq, uploads)
                     return 0 if compacts else self._roll_up_bytes
         except Exception as exc:
             # Whatever it was, everyone in the batch is told.

@@ -8,8 +8,9 @@ from streamres.model import WINDOW
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable
 
-    from streamres.model import AppendNumber, Head, Producers
+    from streamres.model import AppendNumber, Head, Producers, Run
 
 
 class Batch:
@@ -21,6 +22,8 @@ class Batch:
         self._resources: list[tuple[Any, ...]] = []
         self._standing: dict[tuple[int, str], tuple[int, int]] = {}
         self._acknowledged: list[tuple[Any, ...]] = []
+        self._causes: list[tuple[int, int, int, str]] = []
+        self._cause_floors: list[tuple[int, int]] = []
 
     def piece(self, content: int, begin: int, revision: int, ends: bytes, data: bytes) -> None:
         """Adds a piece."""
@@ -39,6 +42,14 @@ class Batch:
         at = head.position
         standing = (content, at.epoch, at.revision, at.length, head.state, head.digest, *floor, change, now)
         self._resources.append((*standing, resource))
+
+    def causes(self, content: int, runs: Iterable[Run]) -> None:
+        """Adds what led to revisions; a run that is there already has become longer."""
+        self._causes += [(content, *run) for run in runs]
+
+    def forget_causes(self, content: int, floor: int) -> None:
+        """Drops what led to revisions below `floor`."""
+        self._cause_floors.append((content, floor))
 
     def number(self, resource: int, producers: Producers[Head], number: AppendNumber) -> None:
         """Keeps the number of an append that was made, and what it led to (SR-9.1)."""
@@ -77,6 +88,14 @@ class Batch:
             self._db.executemany(
                 "INSERT OR REPLACE INTO acknowledged VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", self._acknowledged
             )
+        if self._causes:
+            self._db.executemany(
+                "INSERT INTO cause VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (content, first) DO UPDATE SET last = excluded.last",
+                self._causes,
+            )
+        if self._cause_floors:
+            self._db.executemany("DELETE FROM cause WHERE content = ? AND last < ?", self._cause_floors)
         self.forget()
 
     def forget(self) -> None:
@@ -85,3 +104,5 @@ class Batch:
         self._resources.clear()
         self._standing.clear()
         self._acknowledged.clear()
+        self._causes.clear()
+        self._cause_floors.clear()

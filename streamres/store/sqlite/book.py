@@ -18,6 +18,7 @@ from streamres.model import (
     Retention,
     TextContent,
 )
+from streamres.store.sqlite.causes import StoredCauses
 from streamres.store.sqlite.documents import read_document
 from streamres.store.sqlite.pieces import (
     ENDS,
@@ -62,6 +63,7 @@ class Book:
             revisions=self.revisions,
             head=row.head,
             producers=recorded(db, row.id, limits),
+            causes=StoredCauses(self._pieces),
             limits=limits,
         )
         self.retention = Retention(limits)
@@ -75,10 +77,16 @@ class Book:
         number: AppendNumber | None,
         expected: int | None,
         expected_digest: str | None,
+        cause: str | None,
     ) -> Head:
         """Appends, seals, or both; see `ResourceLog.commit`."""
         head = self.log.commit(
-            data, seal=seal, number=number, expected_revision=expected, expected_digest=expected_digest
+            data,
+            seal=seal,
+            number=number,
+            expected_revision=expected,
+            expected_digest=expected_digest,
+            cause=cause,
         )
         if number is not None:
             self._batch.number(self.row.id, self.log.producers, number)
@@ -105,6 +113,13 @@ class Book:
         content = self.log.content
         if isinstance(content, JsonContent):
             self._save(content)
+        causes = self._causes()
+        if causes.pending:
+            self._batch.causes(self.row.content, causes.pending.values())
+            causes.pending.clear()
+        if causes.floor:
+            self._batch.forget_causes(self.row.content, causes.floor)
+            causes.floor = 0
         floor = (revisions.floor, revisions.floor_length)
         self._batch.resource(self.row.id, self.row.content, head, floor, change, now)
 
@@ -121,8 +136,13 @@ class Book:
         assert isinstance(revisions, StoredRevisions)
         revisions.pieces = self._pieces
         self.revisions = revisions
+        self._causes().pieces = self._pieces
         self._tail = []
         self._saved = -1
+
+    def _causes(self) -> StoredCauses:
+        assert isinstance(self.log.causes, StoredCauses)
+        return self.log.causes
 
     def _content(self) -> BlobContent | JsonContent:
         if self.row.description.kind != "json":

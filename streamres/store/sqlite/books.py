@@ -86,6 +86,7 @@ class Books:
         """Makes a resource; see `Store.create`."""
         if self._there(description.uri):
             raise ResourceExists(description.uri)
+        self._demand_room()
         return self._create(description, content).log.head
 
     def append(
@@ -97,13 +98,20 @@ class Books:
         expected: int | None,
         expected_digest: str | None,
         create: Description | None,
+        cause: str | None,
     ) -> Head:
         """Appends, seals, or both; see `Store.append`."""
         if create is not None and not self._there(uri):
+            self._demand_room()
             # The append is tried before anything is made: a refusal leaves no resource.
             trial = ResourceLog(uri, epoch=0, kind=create.kind, limits=self._limits)
             trial.commit(
-                data, seal=seal, number=number, expected_revision=expected, expected_digest=expected_digest
+                data,
+                seal=seal,
+                number=number,
+                expected_revision=expected,
+                expected_digest=expected_digest,
+                cause=cause,
             )
             book = self._create(create, b"")
         else:
@@ -111,7 +119,7 @@ class Books:
         if create is not None:
             book.log.demand(create.kind)
         before = book.log.head
-        head = book.commit(data, seal, number, expected, expected_digest)
+        head = book.commit(data, seal, number, expected, expected_digest, cause)
         if number is not None or book.log.head is not before:
             self._touched[uri] = book
         return head
@@ -156,13 +164,14 @@ class Books:
             "DELETE FROM acknowledged WHERE resource = ?",
         ):
             self._db.execute(statement, (row.id,))
-        self._note_list()
+        if row.description.listed:
+            self._note_list()
 
     def sweep(self, older_s: float = DISCARDED_S) -> None:
         """Removes content that was replaced, or whose resource was removed, so many seconds ago."""
         limit = self._clock() - older_s
         for (content,) in self._db.execute("SELECT content FROM discarded WHERE at <= ?", (limit,)).fetchall():
-            for table in ("piece", "document", "discarded"):
+            for table in ("piece", "document", "cause", "discarded"):
                 self._db.execute(f"DELETE FROM {table} WHERE content = ?", (content,))
 
     def shrink(self, pages: int) -> None:
@@ -186,13 +195,15 @@ class Books:
         self._books.move_to_end(uri)
         return book
 
+    def _demand_room(self) -> None:
+        most = self._limits.resources
+        if self._db.execute("SELECT count(*) FROM resource").fetchone()[0] >= most:
+            raise LimitExceeded("resources", most, "remove some with `streamres gc`")
+
     def _create(self, description: Description, content: bytes) -> Book:
-        limits = self._limits
-        if self._db.execute("SELECT count(*) FROM resource").fetchone()[0] >= limits.resources:
-            raise LimitExceeded("resources", limits.resources, "remove some with `streamres gc`")
         head = Head(position=Position(randbits(EPOCH_BITS), 0, 0))
         if content:
-            ResourceLog(description.uri, epoch=0, kind=description.kind, content=content, limits=limits)
+            ResourceLog(description.uri, epoch=0, kind=description.kind, content=content, limits=self._limits)
         self._db.execute(
             "INSERT INTO resource (uri, description, content, epoch, revision, length, state, floor, floor_length,"
             " change, changed_at) VALUES (?, ?, ?, ?, 0, 0, 'open', 0, 0, 0, ?)",
@@ -204,7 +215,8 @@ class Books:
                 self._clock(),
             ),
         )
-        self._note_list()
+        if description.listed:
+            self._note_list()
         book = self._book(description.uri)
         if content:
             book.log.content = book.log.content.replaced(content)

@@ -78,6 +78,15 @@ MIGRATIONS: Final = (
     CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     INSERT INTO counter VALUES ('content', 0), ('change', 0), ('list', 0);
     """,
+    """
+    CREATE TABLE cause (
+      content INTEGER NOT NULL,
+      first INTEGER NOT NULL,
+      last INTEGER NOT NULL,
+      cause TEXT NOT NULL,
+      PRIMARY KEY (content, first)
+    ) STRICT, WITHOUT ROWID;
+    """,
 )
 """What brings a file from each version to the next; the number of them is the newest version."""
 

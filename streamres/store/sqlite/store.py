@@ -18,6 +18,7 @@ from streamres.errors import LimitExceeded, StoreError
 from streamres.limits import Limits
 from streamres.model import JsonContent, Producers, ProducerStanding, ResourceLog
 from streamres.store.sqlite.books import DISCARDED_S
+from streamres.store.sqlite.causes import StoredCauses
 from streamres.store.sqlite.collect import collect
 from streamres.store.sqlite.documents import Documents
 from streamres.store.sqlite.pieces import Pieces, StoredOperations, StoredRevisions, stored_content
@@ -99,10 +100,11 @@ class SqliteStore:
         expected_revision: int | None = None,
         expected_digest: str | None = None,
         create: Description | None = None,
+        cause: str | None = None,
     ) -> Head:
         self._check_size(data)
         return await self._write(
-            lambda books: books.append(uri, data, seal, number, expected_revision, expected_digest, create),
+            lambda books: books.append(uri, data, seal, number, expected_revision, expected_digest, create, cause),
             len(data),
         )
 
@@ -114,11 +116,6 @@ class SqliteStore:
         await self._write(lambda books: books.compact(uri, floor), 0)
 
     async def remove(self, uri: str) -> None:
-        """Removes a resource with all that is kept of it.
-
-        Raises:
-            ResourceNotFound: there is none.
-        """
         await self._write(lambda books: books.remove(uri), 0)
 
     async def collect(self, *, keep_s: float | None = None, keep_bytes: int | None = None) -> list[str]:
@@ -159,6 +156,7 @@ class SqliteStore:
             rows = self._db.execute(
                 f"SELECT {COLUMNS} FROM resource"
                 " WHERE id > CASE WHEN ?1 IS NULL THEN 0 ELSE (SELECT id FROM resource WHERE uri = ?1) END"
+                " AND json_extract(description, '$.listed') IS NOT 0"
                 " ORDER BY id LIMIT ?2",
                 (after, limit),
             ).fetchall()
@@ -184,6 +182,7 @@ class SqliteStore:
             ),
             head=row.head,
             producers=Producers(max_producers=0),
+            causes=StoredCauses(pieces),
             limits=self._limits,
         )
 

@@ -22,6 +22,8 @@ _ORPHANS: Final = {
     " AND content NOT IN (SELECT content FROM discarded)",
     "documents": "SELECT count(*) FROM document WHERE content NOT IN (SELECT content FROM resource)"
     " AND content NOT IN (SELECT content FROM discarded)",
+    "causes": "SELECT count(*) FROM cause WHERE content NOT IN (SELECT content FROM resource)"
+    " AND content NOT IN (SELECT content FROM discarded)",
     "producers": "SELECT count(*) FROM producer WHERE resource NOT IN (SELECT id FROM resource)",
     "acknowledgements": "SELECT count(*) FROM acknowledged AS a WHERE NOT EXISTS"
     " (SELECT 1 FROM producer AS p WHERE p.resource = a.resource AND p.producer = a.producer)",
@@ -107,6 +109,18 @@ def _resource(db: sqlite3.Connection, uri: str, row: Row) -> Iterator[str]:
     ).fetchall():
         for finding in _track(db, row, content, producer, next_seq):
             yield f"producer {producer!r}: {finding}"
+    yield from _causes(db, row)
+
+
+def _causes(db: sqlite3.Connection, row: Row) -> Iterator[str]:
+    """What is wrong with what led to the revisions: runs that are in order, and of revisions that are kept."""
+    before = 0
+    for first, last, cause in db.execute(
+        "SELECT first, last, cause FROM cause WHERE content = ? ORDER BY first", (row.content,)
+    ):
+        if not before < first <= last <= row.head.position.revision or last < row.floor:
+            yield f"{cause!r} is said to have led to revisions {first} to {last}, which cannot be"
+        before = last
 
 
 def _track(db: sqlite3.Connection, row: Row, content: Content, producer: str, next_seq: int) -> Iterator[str]:

@@ -54,6 +54,7 @@ class Writer:
         self._told = told
         self._waiting: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
         self._loop = asyncio.get_running_loop()
+        self._asked: list[_Write] = []
         self._closed = False
         self._thread = threading.Thread(target=self._run, name=f"streamres writer of {path}", daemon=True)
 
@@ -75,7 +76,9 @@ class Writer:
         if self._closed:
             raise StoreError(f"{self._path} was closed")
         done: asyncio.Future[ResultT] = self._loop.create_future()
-        self._waiting.put(_Write(act, size, done))
+        if not self._asked:
+            self._loop.call_soon(self._hand_over)
+        self._asked.append(_Write(act, size, done))
         try:
             return await asyncio.shield(done)
         except asyncio.CancelledError:
@@ -88,8 +91,15 @@ class Writer:
         """Writes what waits, and closes the file."""
         if not self._closed:
             self._closed = True
+            self._hand_over()
             self._waiting.put(None)
             await asyncio.to_thread(self._thread.join)
+
+    def _hand_over(self) -> None:
+        """Wakes the thread for all that was asked for in one turn of the loop, not for the first of it alone."""
+        for write in self._asked:
+            self._waiting.put(write)
+        self._asked.clear()
 
     def _run(self) -> None:
         while (batch := self._batch()) is not None:
