@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
 from starlette.routing import Route, Router
@@ -21,18 +22,24 @@ from streamres.observe import (
     spans,
 )
 from streamres.server import Dispatcher
+from streamres.sources.lease import lease
 from streamres.sources.resource import Resource, create
 from streamres.sources.upload import Upload
 from streamres.store import MemoryStore
+from streamres.store.sqlite import SqliteStore
+from streamres.tools import Toolbox, tool_of
 from streamres.transport import Guard, HttpEndpoint, StdioPeer, bind, claim_standard_streams, origin_of, serving
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import AsyncIterator, Collection
+    from collections.abc import AsyncIterator, Callable, Collection, Mapping
 
     from streamres.model import Audience, Kind
     from streamres.model.json_value import JsonValue
     from streamres.store import Store
+    from streamres.tools.registry import Registry
+
+FunctionT = TypeVar("FunctionT", bound="Callable[..., Any]")
 
 MCP_PATH = "/mcp"
 UPLOAD_PATH = "/upload"
@@ -46,15 +53,32 @@ class Server:
     """An MCP server of streamable resources.
 
     `name` is what it tells clients; without a `store` everything is kept in memory, as long as the process lives.
+    `secret` signs what a tool's questions leave with the client: servers that stand for one another share it.
     """
 
-    def __init__(self, name: str, *, store: Store | None = None, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        store: Store | None = None,
+        limits: Limits | None = None,
+        secret: bytes | None = None,
+    ) -> None:
         self.limits = limits or Limits()
         self.store: Store = store or MemoryStore(self.limits)
         self._version = version("streamres")
         self._spans = spans(self._version)
         self._observed = ObservedStore(self.store, self._spans)
         self._name = name
+        held = self.store
+        self._toolbox = Toolbox(
+            self._observed,
+            self.limits,
+            name=name,
+            version=self._version,
+            key=secret,
+            lease=partial(lease, held.path) if isinstance(held, SqliteStore) else None,
+        )
         self._dispatchers: set[Dispatcher] = set()
 
     async def create(
@@ -90,7 +114,69 @@ class Server:
             title=title,
             description=description,
             audience=audience,
+            make=Resource,
         )
+
+    def tool(
+        self,
+        name: str | None = None,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        input_schema: Mapping[str, Any] | None = None,
+        output_schema: Mapping[str, Any] | None = None,
+        annotations: Mapping[str, Any] | None = None,
+        streaming: bool = False,
+        task_after_s: float | None = None,
+        task_required: bool = False,
+        timeout_s: float | None = None,
+    ) -> Callable[[FunctionT], FunctionT]:
+        """Offers the function that it decorates as a tool.
+
+        Its parameters are the arguments, by their types and defaults; one of the type `Context` is filled in. What
+        it returns is the result: a text, a block, a list of them, a `ToolResult`, or the annotated type's JSON.
+        With `input_schema` the function takes the context and a mapping that the schema allows.
+
+        A call becomes a task for a client that takes tasks after `task_after_s` seconds, 0 for at once, or where
+        the tool says so; with `task_required` every call does, and other clients are refused. `streaming` is the
+        hint that there are partial results. After `timeout_s` seconds a call is cancelled and has failed.
+
+        Raises:
+            TypeError: a parameter is none that a tool can have.
+            ValueError: the name is taken or is none, or a schema is none.
+        """
+
+        def offer(function: FunctionT) -> FunctionT:
+            tool = tool_of(
+                function,
+                name=name,
+                title=title,
+                description=description,
+                input_schema=input_schema,
+                output_schema=output_schema,
+                annotations=annotations,
+                streaming=streaming,
+                task_after_s=task_after_s,
+                task_required=task_required,
+                timeout_s=timeout_s,
+            )
+            self._toolbox.tools.add(tool)
+            return function
+
+        return offer
+
+    @property
+    def tools(self) -> Registry:
+        """The tools on offer, for one that is made of no function; see `streamres.tools.Tool`."""
+        return self._toolbox.tools
+
+    def remove_tool(self, name: str) -> None:
+        """Offers a tool no more; its calls go on.
+
+        Raises:
+            KeyError: there is none of this name.
+        """
+        self._toolbox.tools.remove(name)
 
     def asgi(
         self,
@@ -114,6 +200,7 @@ class Server:
             self.limits,
             name=self._name,
             version=self._version,
+            more=self._toolbox,
             around=None if self._spans is None else self._spans.traced,
         )
         self._dispatchers.add(dispatcher)
@@ -170,7 +257,7 @@ class Server:
             async with serving(app, sock, close=dispatcher.close, limits=self.limits):
                 yield origin_of(sock) + MCP_PATH
         finally:
-            self._dispatchers.discard(dispatcher)
+            await self._over(dispatcher)
 
     async def serve_stdio(self) -> None:
         """Serves on standard input and output until the client closes them; whatever it asked is answered then.
@@ -183,9 +270,15 @@ class Server:
         try:
             await StdioPeer(dispatcher, self.limits, source, sink).serve()
         finally:
-            self._dispatchers.discard(dispatcher)
+            await self._over(dispatcher)
             os.close(source)
             os.close(sink)
+
+    async def _over(self, dispatcher: Dispatcher) -> None:
+        self._dispatchers.discard(dispatcher)
+        if not self._dispatchers:
+            with anyio.CancelScope(shield=True):
+                await self._toolbox.calls.end_all()
 
     async def drain(self) -> None:
         """Returns when nobody is reading any more, after ten seconds at the latest.

@@ -7,6 +7,7 @@ StreamresError
     InvalidParams             a request with members that are missing or wrong
     HeaderMismatch            the HTTP headers say other things than the body
     UnsupportedVersion        a protocol version that is not served
+    MissingCapability         a client that cannot do what the answer takes
     MethodNotFound            a method that is not served
     SessionNotFound           a session of the older era that is over, or never was
   ResourceError               has .uri
@@ -24,6 +25,8 @@ StreamresError
   LimitExceeded               a named limit; nothing was changed
     Overloaded                what others use of it; the same may pass later
   StoreError                  what was written is not kept, or what was kept cannot be read
+  ToolError                   what a tool tells its caller, who may try otherwise
+  TaskCancelled               a server cancelled the task that a call had become
   TransportError
     ConnectionLost            the peer is gone, or never was there
   RpcError                    an error reply received from a server
@@ -69,6 +72,14 @@ class UnsupportedVersion(ProtocolError):
         super().__init__(f"protocol version {requested!r} is not served; use {' or '.join(supported)}")
         self.requested = requested
         self.supported = supported
+
+
+class MissingCapability(ProtocolError):
+    """The answer takes something of the client that it did not declare; `required` is what it would have to."""
+
+    def __init__(self, required: dict[str, object]) -> None:
+        super().__init__("missing required client capability")
+        self.required = required
 
 
 class MethodNotFound(ProtocolError):
@@ -224,6 +235,22 @@ class Overloaded(LimitExceeded):
 
 class StoreError(StreamresError):
     """A store cannot do what it promises: nothing of the write was kept, or content is not there to be read."""
+
+
+class ToolError(StreamresError):
+    """What a tool raises to tell its caller that it failed, in words for a model: the result has `isError`."""
+
+
+class TaskCancelled(StreamresError):
+    """The server cancelled the task that a call had become; there is no result."""
+
+    def __init__(self, task_id: str, message: str | None = None) -> None:
+        super().__init__(task_id)
+        self.task_id = task_id
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"the task {self.task_id!r} was cancelled" + (f": {self.message}" if self.message else "")
 
 
 class TransportError(StreamresError):

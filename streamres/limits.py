@@ -11,6 +11,9 @@ BUFFER_BYTES: Final = 16 * 1024 * 1024
 SPOOL_BYTES: Final = 1024 * 1024 * 1024
 """What a producer's spool holds undelivered at most: hours of a log, while the server is away."""
 
+TASK_AFTER_S: Final = 5.0
+"""Seconds until a call through the bridge becomes a task, for a client that takes tasks: most are over by then."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -70,6 +73,28 @@ class Limits:
 
     page_entries: int = 100
     """Entries in one page of a list."""
+
+    calls: int = 1_000
+    """Calls of tools that are under way at a time, tasks too; further ones are refused."""
+
+    call_s: float = 3_600.0
+    """Seconds that a call may take whose tool says nothing else; then it is cancelled and has failed."""
+
+    output_bytes: int = 1024 * 1024 * 1024
+    """What one call writes to its outputs at most; then its tool fails, and what it had is kept."""
+
+    gap_partials: int = 64
+    """Partial results of a foreign server that wait for one that is missing before them; with more, it is given up
+    and the gap recorded (SR-11.2.b). A network reorders neighbours, and each that waits is held in memory."""
+
+    gap_s: float = 1.0
+    """Seconds for which they wait. Long for a network, short for a person who watches."""
+
+    task_ttl_s: float = 3_600.0
+    """Seconds for which a task is known after its end, and until which one is expected to end."""
+
+    output_ttl_s: float = 86_400.0
+    """Seconds for which outputs stay after their call that have no URI of their own; a log of a night is one."""
 
     connections: int = 10_000
     """Open connections; further ones are answered with HTTP 503."""

@@ -20,8 +20,10 @@ FLOORS = [
     {"server"},
     {"transport"},
     {"client", "sources"},
+    {"tools"},
+    {"bridge"},
     {"observe"},  # reads the numbers of the rooms below, which know nothing of it
-    {"app"},
+    {"app", "integrations"},
     {"cli"},
     {"__main__"},
 ]
@@ -63,6 +65,15 @@ def test_each_room_imports_only_the_rooms_below_it(path: Path) -> None:
             assert other == room or floor_of(other) < floor_of(room), f"{room} imports {name}"
     if room in PURE:
         assert not {name.split(".")[0] for name in imported} & IO_LIBRARIES
+
+
+def test_the_official_sdk_is_known_to_its_integration_alone_which_nothing_imports() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        imported = imports_of(path)
+        known = {name for name in imported if name.split(".")[0] in ("mcp", "mcp_types")}
+        integrations = {name for name in imported if name.startswith("streamres.integrations")}
+        assert not integrations, path.name
+        assert not known or path == PACKAGE / "integrations" / "mcp_sdk.py", path.name
 
 
 def test_the_check_shares_no_code_with_what_it_checks() -> None:

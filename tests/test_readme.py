@@ -9,8 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 from cli.program import TIMEOUT_S, environment, line_of, live, started, streamres, written
+from mcp import StdioServerParameters
+from mcp.client import Client
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
 
@@ -111,3 +114,24 @@ def test_the_two_commands_set_everything_up_by_themselves() -> None:
     assert tests is not None
     for command in (main_job[1], tests[1]):
         assert command.startswith("python3 -m venv .venv && .venv/bin/pip install -q ")
+
+
+async def test_a_host_starts_the_server_with_a_tool_and_calls_it(tmp_path: Path) -> None:
+    (tmp_path / "tool.py").write_text(program("tool.py"))
+    server = StdioServerParameters(command=sys.executable, args=[str(tmp_path / "tool.py")])
+    steps: list[str | None] = []
+
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
+        steps.append(message)
+
+    with anyio.fail_after(TIMEOUT_S):
+        async with Client(server) as client:
+            (tool,) = (await client.list_tools()).tools
+            result = await client.call_tool("build", {"target": "docs", "steps": 3}, progress_callback=heard)
+            text, link = result.content
+            log = await client.read_resource(link.uri)
+
+    assert (tool.description, list(tool.input_schema["properties"])) == ("Builds a target.", ["target", "steps"])
+    assert text.text == "built docs"
+    assert steps == ["step 1", "step 2", "step 3"]
+    assert log.contents[0].text == "docs: step 1 of 3\ndocs: step 2 of 3\ndocs: step 3 of 3\n"

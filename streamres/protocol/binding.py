@@ -22,6 +22,7 @@ _MEMBER = r"(?:since|maxBytes)=[^&]{0,64}"
 _EXPANDED = re.compile(rf"(?P<uri>.+?)[?&](?P<query>{_MEMBER}(?:&{_MEMBER})*)")
 _READ_MEMBERS = frozenset({"since", "maxBytes", "waitMs", "tailBytes"})
 _LISTEN_MEMBERS = frozenset({"resourceStreams"})
+_CALL_MEMBERS = frozenset({"basis"})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -162,6 +163,28 @@ def _declared(meta: dict[str, Any]) -> Binding | None:
             return "meta" if asked == "meta" else "fields"
         case _:
             raise InvalidParams(f'the setting "binding" of {EXTENSION} is "fields" or "meta"')
+
+
+def call_request(params: dict[str, Any]) -> tuple[Form, str | None]:
+    """Gives the form of what a call of a tool leads to, and the cursor that its caller had seen (SR-8.4).
+
+    Raises:
+        CursorInvalid: `basis` is not even a string.
+        InvalidParams: a setting has the wrong type.
+    """
+    binding, members = _members(params, params, _CALL_MEMBERS)
+    form = Form(binding=binding, append_op=binding is not None and _append_op(params))
+    return form, _cursor(members.get("basis"), "basis")
+
+
+def takes_partials(params: dict[str, Any]) -> bool:
+    """Says whether a client takes SEP-2998 partials: by the capability, or a setting of ours (SR-11.3)."""
+    meta = params.get("_meta")
+    capabilities = meta.get(CAPABILITIES_META) if isinstance(meta, dict) else None
+    if isinstance(capabilities, dict) and isinstance(capabilities.get("partialResults"), dict):
+        return True
+    settings = _settings(meta)
+    return isinstance(settings, dict) and settings.get("partialResults") is True
 
 
 def binding_of(params: dict[str, Any]) -> Binding | None:

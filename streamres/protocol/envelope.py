@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode, b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from streamres.errors import HeaderMismatch, InvalidParams, UnsupportedVersion
@@ -19,6 +19,7 @@ from streamres.protocol.words import (
     METHOD_HEADER,
     NAME_HEADER,
     NAMED_BY,
+    PARAM_HEADER,
     SESSION_HEADER,
     VERSION,
     VERSION_HEADER,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 Era = Literal["modern", "legacy"]
 
 _PREFIX, _SUFFIX = "=?base64?", "?="
+_ARGUMENT = PARAM_HEADER.encode("ascii")
 _ROUTING = tuple(header.encode("ascii") for header in (VERSION_HEADER, METHOD_HEADER, NAME_HEADER, SESSION_HEADER))
 
 
@@ -44,6 +46,8 @@ class RoutingHeaders:
     method: str | None = None
     name: str | None = None
     session: str | None = None
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    """Those that repeat an argument of a tool, by what follows `Mcp-Param-` in lower case (SEP-2243)."""
 
     @classmethod
     def from_raw(cls, raw: Sequence[tuple[bytes, bytes]], headers: Mapping[bytes, bytes]) -> RoutingHeaders:
@@ -54,15 +58,30 @@ class RoutingHeaders:
         """
         if len(raw) != len(headers):
             names = [name for name, _ in raw]
-            for header in _ROUTING:
+            for header in (*_ROUTING, *filter(_is_argument, headers)):
                 if names.count(header) > 1:
                     raise HeaderMismatch(f"the header {header.decode('ascii')} comes twice")
         version, method, name, session = map(headers.get, _ROUTING)
-        return cls(_text(version), _text(method), _text(name), _text(session))
+        routing = cls(_text(version), _text(method), _text(name), _text(session))
+        if any(map(_is_argument, headers)):
+            routing.arguments = {
+                header[len(_ARGUMENT) :].decode("latin-1"): _trimmed(value)
+                for header, value in headers.items()
+                if _is_argument(header)
+            }
+        return routing
+
+
+def _is_argument(header: bytes) -> bool:
+    return header.startswith(_ARGUMENT)
 
 
 def _text(value: bytes | None) -> str | None:
-    return None if value is None else value.decode("latin-1")
+    return None if value is None else _trimmed(value)
+
+
+def _trimmed(value: bytes) -> str:
+    return value.strip(b" \t").decode("latin-1")  # not every HTTP parser leaves out the white space around it
 
 
 def era_of(request: Request, headers: RoutingHeaders | None) -> Era:

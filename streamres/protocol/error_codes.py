@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from streamres import errors
 
@@ -18,6 +18,7 @@ SESSION_NOT_FOUND: Final = -32001
 """What the official servers say; clients tell an ended session from a wrong path by it."""
 
 HEADER_MISMATCH: Final = -32020
+MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 
 CODES: Final[Mapping[type[errors.StreamresError], int]] = {
@@ -28,6 +29,7 @@ CODES: Final[Mapping[type[errors.StreamresError], int]] = {
     errors.InvalidParams: INVALID_PARAMS,
     errors.HeaderMismatch: HEADER_MISMATCH,
     errors.UnsupportedVersion: UNSUPPORTED_VERSION,
+    errors.MissingCapability: MISSING_CAPABILITY,
     errors.MethodNotFound: METHOD_NOT_FOUND,
     errors.SessionNotFound: SESSION_NOT_FOUND,
     errors.ResourceError: INVALID_PARAMS,
@@ -45,6 +47,8 @@ CODES: Final[Mapping[type[errors.StreamresError], int]] = {
     errors.LimitExceeded: INVALID_PARAMS,
     errors.Overloaded: INVALID_PARAMS,
     errors.StoreError: INTERNAL_ERROR,
+    errors.ToolError: INTERNAL_ERROR,
+    errors.TaskCancelled: INTERNAL_ERROR,
     errors.TransportError: INTERNAL_ERROR,
     errors.ConnectionLost: INTERNAL_ERROR,
     errors.RpcError: INTERNAL_ERROR,
@@ -58,6 +62,7 @@ HTTP_STATUS: Final[Mapping[int, int]] = {
     # The specification gives -32603 no status, and official clients read no body at 500.
     INTERNAL_ERROR: 200,
     HEADER_MISMATCH: 400,
+    MISSING_CAPABILITY: 400,
     UNSUPPORTED_VERSION: 400,
     SESSION_NOT_FOUND: 404,
 }
@@ -81,15 +86,26 @@ UPLOAD_STATUS: Final[Mapping[type[errors.StreamresError], int]] = {
 
 
 def code_of(exc: errors.StreamresError) -> int:
-    """Gives the JSON-RPC code for an exception, by the nearest class that the table has."""
+    """Gives the JSON-RPC code for an exception: a server's own, else by the nearest class that the table has."""
+    if isinstance(exc, errors.RpcError):
+        return exc.code
     return next(CODES[cls] for cls in type(exc).__mro__ if cls in CODES)
 
 
-def data_of(exc: errors.StreamresError) -> dict[str, Any] | None:
-    """Gives the `data` for an exception: what a program needs to go on."""
+def message_of(exc: errors.StreamresError) -> str:
+    """Gives the message for an exception."""
+    return exc.message if isinstance(exc, errors.RpcError) else str(exc)
+
+
+def data_of(exc: errors.StreamresError) -> object:
+    """Gives the `data` for an exception: what a program needs to go on; None for nothing."""
     match exc:
         case errors.UnsupportedVersion():
             return {"supported": list(exc.supported), "requested": exc.requested}
+        case errors.MissingCapability():
+            return {"requiredCapabilities": exc.required}
+        case errors.RpcError():
+            return exc.data
         case errors.InvalidParams():
             return {"reason": exc.reason}
         case errors.CursorInvalid():

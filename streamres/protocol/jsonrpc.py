@@ -12,6 +12,8 @@ from streamres.errors import InvalidRequest, ParseError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from streamres.protocol.envelope import RoutingHeaders
+
 RequestId = str | int
 
 
@@ -22,6 +24,8 @@ class Request:
     id: RequestId
     method: str
     params: dict[str, Any]
+    headers: RoutingHeaders | None = None
+    """The HTTP headers that repeat a part of it; None on a transport without."""
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -79,7 +83,7 @@ def result(request_id: RequestId, members: Mapping[str, Any]) -> bytes:
     return orjson.dumps({"jsonrpc": "2.0", "id": request_id, "result": members})
 
 
-def error(request_id: RequestId | None, code: int, message: str, data: Mapping[str, Any] | None) -> bytes:
+def error(request_id: RequestId | None, code: int, message: str, data: object) -> bytes:
     """Gives the response that carries an error; without an id where the request's was not understood."""
     body: dict[str, Any] = {"code": code, "message": message}
     if data is not None:

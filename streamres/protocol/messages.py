@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from streamres.model import Patch, Snapshot, encode_cursor
+from streamres.protocol.blocks import entry_members
 from streamres.protocol.text import escaped
 from streamres.protocol.words import (
     ACKNOWLEDGED,
@@ -43,9 +44,16 @@ class Messages:
     def __init__(self, *, name: str, version: str) -> None:
         self._about: dict[str, Any] = {SERVER_INFO_META: {"name": name, "version": version}}
 
-    def result(self, request_id: RequestId, members: Mapping[str, Any], *, ttl_ms: int | None = None) -> bytes:
-        """Gives a complete result; `ttl_ms` for those that a client may cache."""
-        return orjson.dumps(self._response(request_id, {**members, **_caching(ttl_ms)}))
+    def result(
+        self,
+        request_id: RequestId,
+        members: Mapping[str, Any],
+        *,
+        ttl_ms: int | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        """Gives a result, complete unless `members` say otherwise; `ttl_ms` for those that a client may cache."""
+        return orjson.dumps(self._response(request_id, {**members, **_caching(ttl_ms)}, meta))
 
     def resource_list(
         self,
@@ -56,7 +64,7 @@ class Messages:
         binding: Binding | None,
     ) -> bytes:
         """Gives one page of `resources/list`; with a binding, each entry says where its stream stands (SR-8.1)."""
-        members: dict[str, Any] = {"resources": [_listed(entry, binding) for entry in entries]}
+        members: dict[str, Any] = {"resources": [entry_members(entry, binding) for entry in entries]}
         if next_cursor is not None:
             members["nextCursor"] = next_cursor
         return self.result(request_id, members, ttl_ms=0)
@@ -93,7 +101,12 @@ class Messages:
             if reading.more:
                 members["more"] = True
         if not isinstance(step, Snapshot):
-            members["delta"] = {"from": encode_cursor(step.start, uri), "to": members["cursor"], "kind": kind}
+            members["delta"] = {
+                "from": encode_cursor(step.start, uri),
+                "to": members["cursor"],
+                "kind": kind,
+                **_caused(reading),
+            }
         elif step.begin:
             members["start"] = step.begin
         if binding is not None and isinstance(step, Snapshot) and kind == "json":
@@ -182,9 +195,10 @@ def with_delta(uri: str, reading: Reading, step: Delta, encoded: bytes) -> dict[
     """Gives the members of a notification that carries the step; `encoded` is its patch or unquoted string."""
     payload: dict[str, Any]
     if isinstance(step, Patch):
-        payload = {"kind": "json", "patch": orjson.Fragment(encoded)}
+        payload = {"kind": "json", **_caused(reading), "patch": orjson.Fragment(encoded)}
     else:
-        payload = {"kind": step.content.kind, step.content.kind: orjson.Fragment(b'"' + encoded + b'"')}
+        kind = step.content.kind
+        payload = {"kind": kind, **_caused(reading), kind: orjson.Fragment(b'"' + encoded + b'"')}
     cursor = encode_cursor(step.stop, uri)
     members = _standing(cursor, step.stop.revision, reading.state, reading.digest)
     members["delta"] = {
@@ -207,23 +221,9 @@ def _standing(cursor: str, revision: int, state: State, digest: str | None) -> d
     return members
 
 
-def _listed(entry: Entry, binding: Binding | None) -> dict[str, Any]:
-    what, head = entry.description, entry.head
-    listed: dict[str, Any] = {"uri": what.uri, "name": what.name, "mimeType": what.mime_type}
-    if what.title is not None:
-        listed["title"] = what.title
-    if what.description is not None:
-        listed["description"] = what.description
-    if what.audience:
-        listed["annotations"] = {"audience": what.audience}
-    if what.kind != "json":
-        listed["size"] = head.position.length
-    stream = {"kind": what.kind, "state": head.state, "revision": head.position.revision}
-    if binding == "meta":
-        listed["_meta"] = {STREAM_META: {"stream": stream}}
-    elif binding == "fields":
-        listed["stream"] = stream
-    return listed
+def _caused(reading: Reading) -> dict[str, Any]:
+    """The member of a delta that names what led to it (SR-8.4.a)."""
+    return {"cause": reading.causes} if reading.causes else {}
 
 
 def _caching(ttl_ms: int | None) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The methods of the server: which request leads to which outcome. Knows no transport."""
 
 from streamres.server.dispatch import Dispatcher
+from streamres.server.more import Method
 from streamres.server.outcome import Accepted, Begun, Cancel, LongReply, Outcome, Pending, Reply, Stream, Write
 
 __all__ = [
@@ -9,6 +10,7 @@ __all__ = [
     "Cancel",
     "Dispatcher",
     "LongReply",
+    "Method",
     "Outcome",
     "Pending",
     "Reply",

@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
 from streamres.errors import MethodNotFound, StoreError, StreamresError
 from streamres.protocol import envelope, jsonrpc, words
-from streamres.protocol.error_codes import HTTP_STATUS, INTERNAL_ERROR, code_of, data_of
-from streamres.protocol.jsonrpc import Notification, Request
+from streamres.protocol.error_codes import HTTP_STATUS, INTERNAL_ERROR, code_of, data_of, message_of
+from streamres.protocol.jsonrpc import Notification
 from streamres.protocol.messages import Messages
 from streamres.protocol.text import TextEncoder
 from streamres.server.closing import Closing
@@ -22,9 +21,12 @@ from streamres.server.sessions import Sessions, subscribe, unsubscribe
 from streamres.server.subscriptions import Subscriptions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from streamres.limits import Limits
     from streamres.protocol.envelope import Era, RoutingHeaders
-    from streamres.protocol.jsonrpc import RequestId
+    from streamres.protocol.jsonrpc import Request, RequestId
+    from streamres.server.more import Method, More
     from streamres.server.outcome import LongReply, Write
     from streamres.server.session import Session
     from streamres.store import Store
@@ -43,11 +45,14 @@ _NAMES: Final = frozenset(
         words.SUBSCRIBE,
         words.TEMPLATES,
         words.UNSUBSCRIBE,
+        words.TOOLS_LIST,
+        words.CALL,
+        words.TASKS_GET,
+        words.TASKS_UPDATE,
+        words.TASKS_CANCEL,
     }
 )
 """The methods that are told apart; whatever else is asked is not to make a number of its own."""
-
-Method = Callable[[Request], Awaitable[Outcome]]
 
 
 class Dispatcher:
@@ -64,6 +69,7 @@ class Dispatcher:
         *,
         name: str,
         version: str,
+        more: More | None = None,
         clock: Callable[[], float] = time.monotonic,
         around: Callable[[str, Method], Method] | None = None,
     ) -> None:
@@ -75,9 +81,9 @@ class Dispatcher:
         """Requests so far by method, and by `ok` or the code of the error; an unknown method is `other`."""
         self.closing = Closing()
         resources = Resources(store, messages, encoder, limits, self.closing)
-        self.subscriptions = Subscriptions(store, messages, encoder, limits, self.closing)
+        self.subscriptions = Subscriptions(store, messages, encoder, limits, self.closing, more)
         self.sessions = Sessions(self.subscriptions, limits, clock)
-        self._lifecycle = lifecycle = Lifecycle(messages, limits, self.sessions, name=name, version=version)
+        self._lifecycle = lifecycle = Lifecycle(messages, limits, self.sessions, more, name=name, version=version)
         both: dict[str, Method] = {
             words.LIST: resources.list,
             words.TEMPLATES: resources.templates,
@@ -91,6 +97,8 @@ class Dispatcher:
             },
             "legacy": {**both, words.PING: lifecycle.ping},
         }
+        self._more = more
+        self._around = around
         if around is not None:
             for methods in self._methods.values():
                 methods.update({name: around(name, method) for name, method in methods.items()})
@@ -118,6 +126,7 @@ class Dispatcher:
             if isinstance(message, Notification):
                 return _taken(message)
             request_id, name = message.id, message.method
+            message.headers = routing
             era = envelope.era_of(message, routing)
             if era == "modern":
                 envelope.check(message, routing)
@@ -144,6 +153,10 @@ class Dispatcher:
 
     async def _call(self, request: Request, era: Era) -> Outcome:
         method = self._methods[era].get(request.method)
+        if method is None and self._more is not None:
+            method = self._more.method(era, request.method)
+            if method is not None and self._around is not None:
+                method = self._around(request.method, method)
         if method is None:
             raise MethodNotFound(request.method)
         return await method(request)
@@ -186,8 +199,8 @@ class Dispatcher:
         if isinstance(exc, StoreError):
             logger.error("the store failed: %s", exc, extra={"event": "store_error", "method": name})
         # Clients of the older era read no body at other statuses than 200.
-        status = HTTP_STATUS[code] if era == "modern" else 200
-        return Reply(jsonrpc.error(request_id, code, str(exc), data_of(exc)), status)
+        status = HTTP_STATUS.get(code, 200) if era == "modern" else 200
+        return Reply(jsonrpc.error(request_id, code, message_of(exc), data_of(exc)), status)
 
 
 def _taken(message: Notification) -> Accepted | Cancel:

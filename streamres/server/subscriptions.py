@@ -6,12 +6,13 @@ subscribers that go from the same cursor to the same head differ in the id of th
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import OrderedDict
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio.lowlevel
-import orjson
 
 from streamres.errors import InvalidParams, LimitExceeded, ResourceNotFound
 from streamres.model import Append, Head, Patch, decode_cursor
@@ -21,7 +22,7 @@ from streamres.server.outcome import Stream
 from streamres.store import covering
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from streamres.limits import Limits
     from streamres.model import Position, Reading
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from streamres.protocol.messages import Halves, Messages
     from streamres.protocol.text import TextEncoder
     from streamres.server.closing import Closing
+    from streamres.server.more import Listening, More
     from streamres.server.outcome import Write
     from streamres.store import Store, Watch
 
@@ -55,9 +57,16 @@ class Subscriptions:
     """Opens subscriptions over one store."""
 
     def __init__(
-        self, store: Store, messages: Messages, encoder: TextEncoder, limits: Limits, closing: Closing
+        self,
+        store: Store,
+        messages: Messages,
+        encoder: TextEncoder,
+        limits: Limits,
+        closing: Closing,
+        more: More | None = None,
     ) -> None:
         self.store = store
+        self._more = more
         self.messages = messages
         self.limits = limits
         self.closing = closing
@@ -85,15 +94,19 @@ class Subscriptions:
         since = {
             uri: decode_cursor(stream.since, uri) for uri, stream in streams.items() if stream.since is not None
         }
+        listening = None if self._more is None else self._more.listening(request)
         subscription = Subscription(
             self,
             request,
+            listening,
             form=form,
             filters=filters,
             since=since,
             list_changed=wanted.get("resourcesListChanged") is True,
         )
         honoured: dict[str, object] = {"resourceSubscriptions": plain} if plain else {}
+        if listening is not None:
+            honoured |= await listening.honoured()
         return Stream(lambda write: subscription.run(write, honoured, streams))
 
     @property
@@ -144,6 +157,7 @@ class Subscription:
         self,
         hub: Subscriptions,
         request: Request,
+        listening: Listening | None,
         *,
         form: Form,
         filters: Mapping[str, StreamFilter],
@@ -152,10 +166,13 @@ class Subscription:
     ) -> None:
         self._hub = hub
         self._request_id = request.id
-        self._id = orjson.dumps(request.id)
+        # Not orjson: what it gives takes 4 KB for as long as it is kept.
+        self._id = json.dumps(request.id).encode()
         self._form = form
         self._filters = filters
         self._list_changed = list_changed
+        self._listening = listening
+        self._heard_of: Sequence[str] = ()
         self._sent = since
         self._unsealed = set(filters)
         self._idle: Watch | None = None  # what it waits on, while it has nothing to do
@@ -168,15 +185,19 @@ class Subscription:
     async def run(self, write: Write, honoured: dict[str, object], streams: Iterable[str]) -> None:
         """Writes the acknowledgement, the notifications and, at an end that the server makes, the result."""
         hub = self._hub
+        if self._listening is not None:
+            self._heard_of = self._listening.uris
         hub.open.add(self)
         try:
             # V3: watch, then look, then drain: what is committed in between is marked, and sent once.
             with (
-                hub.store.watch(self._filters, list_changed=self._list_changed) as watch,
+                hub.store.watch([*self._filters, *self._heard_of], list_changed=self._list_changed) as watch,
                 hub.closing.waking(watch),
+                nullcontext() if self._listening is None else self._listening.waking(watch),
             ):
                 heads = await self._look()
                 await write(self._acknowledgement(heads, honoured, streams))
+                await self._tell(self._heard_of, write)
                 changed = {uri: head for uri, head in heads.items() if head is not None}
                 while True:
                     for uri, head in changed.items():
@@ -189,6 +210,9 @@ class Subscription:
                     await watch.wait()
                     self._idle = None
                     changed = watch.take()
+                    if self._listening is not None:
+                        heard = [uri for uri in self._heard_of if changed.pop(uri, None) is not None]
+                        await self._tell(heard, write)
                 await write(hub.messages.listen_result(self._request_id))
         finally:
             hub.open.discard(self)
@@ -201,10 +225,21 @@ class Subscription:
                 },
             )
 
+    async def _tell(self, uris: Iterable[str], write: Write) -> None:
+        """Tells what is heard beside resources."""
+        if self._listening is None:
+            return
+        for uri in uris:
+            if (message := await self._listening.message(uri)) is not None:
+                await write(message)
+        if (news := self._listening.news()) is not None:
+            await write(news)
+
     @property
     def _ended(self) -> bool:
         # SR-7.3, for readers that see the state: a plain one would only open the stream again.
         readers = self._form.binding is not None and bool(self._filters) and not self._list_changed
+        readers = readers and not self._heard_of
         return readers and not self._unsealed
 
     def _filter_for(self, uri: str) -> StreamFilter:
@@ -241,7 +276,10 @@ class Subscription:
         deltas = self._filter_for(uri).deliver == "delta"
         sent = self._sent.get(uri)
         while not _reaches(sent, head.position):
-            (before, after), reached = await self._hub.frame(uri, sent if deltas else None, head, self._form)
+            try:
+                (before, after), reached = await self._hub.frame(uri, sent if deltas else None, head, self._form)
+            except ResourceNotFound:
+                return  # it was removed meanwhile; one that is made there again is marked anew
             await write(b"".join((before, self._id, after)))
             self._sent[uri] = sent = reached.position
             if reached.state != "open":

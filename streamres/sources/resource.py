@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from streamres.errors import DeltaError
 from streamres.model import MIME_TYPES, Description, Snapshot, Utf8Decoder, encode_cursor
@@ -32,6 +32,11 @@ class Resource:
         self._decoder = Utf8Decoder()
 
     @property
+    def head(self) -> Head:
+        """Where it stands after this producer's last change."""
+        return self._head
+
+    @property
     def cursor(self) -> str:
         """The cursor after this producer's last change."""
         return encode_cursor(self._head.position, self.uri)
@@ -51,8 +56,10 @@ class Resource:
         """Bytes handed to `append` that were not UTF-8 and stand as U+FFFD (SR-2.1)."""
         return self._decoder.replaced
 
-    async def append(self, data: str | bytes) -> None:
+    async def append(self, data: str | bytes, *, cause: str | None = None) -> None:
         """Adds text, or bytes. Of bytes for a text, a code point cut at the end waits for the rest (SR-2.1).
+
+        `cause` names the input that led to it, in 256 characters at most (SR-8.4).
 
         Raises:
             ResourceSealed: the resource is sealed.
@@ -61,12 +68,13 @@ class Resource:
         """
         if self.kind == "json":
             raise DeltaError("a json resource is changed by patch or set")
-        await self._append(_encoded(data))
+        await self._append(_encoded(data), cause=cause)
 
-    async def patch(self, operations: Sequence[Mapping[str, Any]]) -> None:
+    async def patch(self, operations: Sequence[Mapping[str, Any]], *, cause: str | None = None) -> None:
         """Changes the document of a json resource: all of the operations, or none (SR-2.3).
 
         They are those of RFC 6902, and `{"op": "append", "path": P, "value": S}` for a string that grows (SR-2.5).
+        `cause` is as in `append`.
 
         Raises:
             ResourceSealed: the resource is sealed.
@@ -75,7 +83,7 @@ class Resource:
         """
         if self.kind != "json":
             raise DeltaError(f"a {self.kind} resource takes no patches")
-        self._head = await self._store.append(self.uri, encode_given(operations))
+        self._head = await self._store.append(self.uri, encode_given(operations), cause=cause)
 
     async def set(self, value: JsonValue) -> None:
         """Makes the document of a json resource equal to `value`, by a patch that is found by comparing the two.
@@ -104,15 +112,18 @@ class Resource:
         """Says that nothing follows: `complete`, or `aborted` where the content was cut. Twice is once."""
         await self._append(b"", seal=state)
 
-    async def _append(self, data: bytes, *, seal: Seal | None = None) -> None:
+    async def _append(self, data: bytes, *, seal: Seal | None = None, cause: str | None = None) -> None:
         if self.kind != "text" or (seal is None and data.isascii() and not self._decoder.holds_back):
-            self._head = await self._store.append(self.uri, data, seal=seal)
+            self._head = await self._store.append(self.uri, data, seal=seal, cause=cause)
             return
         # A copy, so that a refused append changes nothing: what is held back stays held back.
         decoder = self._decoder.copy()
         whole = decoder.decode(data, final=seal is not None)
-        self._head = await self._store.append(self.uri, whole, seal=seal)
+        self._head = await self._store.append(self.uri, whole, seal=seal, cause=cause)
         self._decoder = decoder
+
+
+ResourceT = TypeVar("ResourceT", bound=Resource)
 
 
 async def create(
@@ -126,8 +137,9 @@ async def create(
     title: str | None = None,
     description: str | None = None,
     audience: Collection[Audience] = (),
-) -> Resource:
-    """Makes a resource and gives the hold on it; see `Server.create`."""
+    make: type[ResourceT],
+) -> ResourceT:
+    """Makes a resource and gives the hold on it, of the type `make`; see `Server.create`."""
     if value is not None and kind != "json":
         raise DeltaError(f"a {kind} resource begins empty; append to it")
     what = Description(
@@ -140,7 +152,7 @@ async def create(
         audience=tuple(audience),
     )
     content = encode_given(value) if kind == "json" else b""
-    return Resource(what, store, await store.create(what, content))
+    return make(what, store, await store.create(what, content))
 
 
 def _encoded(text: str | bytes) -> bytes:

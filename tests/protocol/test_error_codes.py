@@ -46,7 +46,10 @@ EXAMPLES: list[tuple[errors.StreamresError, int, object]] = [
     (errors.StoreError("x"), -32603, None),
     (errors.TransportError("x"), -32603, None),
     (errors.ConnectionLost("x"), -32603, None),
-    (errors.RpcError(-1, "x", {}), -32603, None),
+    (errors.RpcError(-1, "x", {}), -1, {}),
+    (errors.MissingCapability({"roots": {}}), -32021, {"requiredCapabilities": {"roots": {}}}),
+    (errors.ToolError("x"), -32603, None),
+    (errors.TaskCancelled("t"), -32603, None),
 ]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from streamres.protocol.envelope import decode_header, encode_header
+from streamres.protocol.envelope import RoutingHeaders, decode_header, encode_header
 
 SPECIFIED = {
     "us-west1": "us-west1",
@@ -78,3 +78,19 @@ def test_no_header_value_breaks_the_decoder(value: str) -> None:
     decoded = decode_header(value)
 
     assert decoded is None or isinstance(decoded, str)
+
+
+@pytest.mark.parametrize("around", [b" ", b"\t", b" \t "])
+def test_white_space_around_a_header_is_no_part_of_it(around: bytes) -> None:
+    sent = {
+        b"mcp-protocol-version": b"2026-07-28",
+        b"mcp-method": b"tools/call",
+        b"mcp-name": b"a b",
+        b"mcp-param-region": b"=?base64?IHg=?=",
+    }
+    raw = [(name, around + value + around) for name, value in sent.items()]
+
+    headers = RoutingHeaders.from_raw(raw, dict(raw))
+
+    assert (headers.version, headers.method, headers.name) == ("2026-07-28", "tools/call", "a b")
+    assert decode_header(headers.arguments["region"]) == " x"

@@ -106,6 +106,41 @@ async def test_a_long_or_nasty_text_is_carried_as_it_is(text: str) -> None:
         await demand_in_notifications(text, binding)
 
 
+@requirement("SR-8.4.a")
+async def test_any_cause_is_carried_as_it_is_and_where_there_is_none_no_member_says_so() -> None:
+    names = [NASTY, "steer-1", "\x00"]
+    store = MemoryStore()
+    since = encode_cursor((await store.create(Description(uri=URI, name="log"))).position, URI)
+    for name in names:
+        told = encode_cursor((await store.append(URI, NASTY.encode(), cause=name)).position, URI)
+    await store.append(URI, b"x", seal="complete")
+
+    for cursor, expected in ((since, names), (told, None)):
+        asked = {"since": cursor, "deliver": "delta"}
+        streams = {"resourceStreams": {URI: asked}}
+        (open_read,) = await exchange(store, "resources/read", {"uri": URI, "since": cursor})
+        (meta_read,) = await exchange(store, "resources/read", {"uri": URI, "_meta": {STREAM: {"since": cursor}}})
+        (uri_read,) = await exchange(store, "resources/read", {"uri": f"{URI}?since={cursor}"})
+        _, open_told, _ = await exchange(store, "subscriptions/listen", {"notifications": streams})
+        _, meta_told, _ = await exchange(
+            store, "subscriptions/listen", {"notifications": {}, "_meta": {STREAM: streams}}
+        )
+        deltas = [
+            loaded(open_read)["result"]["delta"],
+            loaded(meta_read)["result"]["_meta"][STREAM]["delta"],
+            loaded(uri_read)["result"]["contents"][0]["_meta"][STREAM]["delta"],
+            loaded(open_told)["params"]["delta"],
+            loaded(meta_told)["params"]["_meta"][STREAM]["delta"],
+        ]
+        assert [delta.get("cause") for delta in deltas] == [expected] * 5
+        assert all("cause" in delta for delta in deltas) == (expected is not None)
+        assert not any("cause" in loaded(read)["result"] for read in (open_read, meta_read, uri_read))
+
+    (whole,) = await exchange(store, "resources/read", {"uri": URI, "maxBytes": 100_000})
+    assert loaded(whole)["result"]["cursor"]
+    assert "cause" not in loaded(whole)["result"]
+
+
 TEXTS = st.text(max_size=50) | st.text(st.sampled_from(NASTY), max_size=20)
 
 

@@ -57,7 +57,8 @@ def message(method: str, params: Mapping[str, Any], *, request_id: object = 1) -
 
 def headers_for(method: str, params: Mapping[str, Any]) -> dict[str, str]:
     headers = {"content-type": "application/json", "mcp-protocol-version": VERSION, "mcp-method": method}
-    return {**headers, "mcp-name": params["uri"]} if method == "resources/read" else headers
+    named_by = {"resources/read": "uri", "tools/call": "name"}.get(method)
+    return headers if named_by is None else {**headers, "mcp-name": params[named_by]}
 
 
 def placed(binding: Binding | None, params: Mapping[str, Any], members: Mapping[str, Any]) -> dict[str, Any]:

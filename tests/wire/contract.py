@@ -17,6 +17,14 @@ from mcp_types.methods import SERVER_NOTIFICATIONS, validate_client_request, val
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from .calling import (
+    CALLS,
+    TASK,
+    TASK_CALLS,
+    check_call_notification,
+    check_call_result,
+    check_task_request,
+)
 from .official import ERROR_RESPONSES, ERRORS, LEGACY_ERRORS, NOTIFICATIONS, PARAMS, RESULTS, model, official_names
 from .schemas import FILTERED, MEMBERS, NEEDED, defines, files, inlined, member_names
 from .shape import shape
@@ -32,7 +40,7 @@ SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 Message = Mapping[str, Any]
 Binding = Literal["plain", "fields", "meta", "uri"]
 
-CORE_REASONS = {"missing_meta"}
+CORE_REASONS = {"missing_meta", "unknown_tool", "unknown_task", "request_state"}
 """Of refusals that are the core's own."""
 
 _passed: set[tuple[str, str, str]] = set()
@@ -55,8 +63,12 @@ def check_request(message: Message) -> None:
     """Demands that a request is one that a client of this note sends."""
     method, params = message["method"], message.get("params", {})
     demand(set(message) == {"jsonrpc", "id", "method", "params"}, "a request has other members")
-    _official(lambda: validate_client_request(method, VERSION, params))
-    _check_members(PARAMS[method], binding_of(message), params)
+    if method in TASK_CALLS:
+        _official(lambda: check_task_request(method, params))
+    else:
+        _official(lambda: validate_client_request(method, VERSION, params))
+    if method not in CALLS:
+        _check_members(PARAMS[method], binding_of(message), params)
     _check_own("settings.json", "RequestMetaObject", params["_meta"])
 
 
@@ -115,6 +127,9 @@ def _check_result(request: Message, message: Message) -> None:
     demand(set(message) == {"jsonrpc", "id", "result"}, "a response has other members")
     demand(message["id"] == request["id"], "the response has another id")
     _official(lambda: model("JSONRPCResultResponse").model_validate(message))
+    if method in CALLS:
+        _official(lambda: check_call_result(method, result))
+        return
     _official(lambda: validate_server_result(method, VERSION, result))
     binding = binding_of(request)
     name = RESULTS[method]
@@ -143,6 +158,9 @@ def _check_item(binding: Binding, item: Message) -> None:
 def _check_notification(request: Message, message: Message) -> None:
     method, params = message["method"], message.get("params", {})
     demand(set(message) == {"jsonrpc", "method", "params"}, "a notification has other members")
+    if request["method"] in CALLS or method == TASK:
+        _official(lambda: check_call_notification(method, params, binding=binding_of(request)))
+        return
     demand((method, VERSION) in SERVER_NOTIFICATIONS, f"a server sends no {method}")
     _official(lambda: SERVER_NOTIFICATIONS[(method, VERSION)].model_validate(message))
     demand(_meta(params).get(SUBSCRIPTION_ID) == request["id"], "the notification is of another subscription")
@@ -158,10 +176,11 @@ def _check_error(request: Message | None, message: Message) -> None:
     _check_known(error, official_names("Error"), "of the error")
     if (whole := ERROR_RESPONSES.get(error["code"])) is not None:
         _official(lambda: model(whole).model_validate(message))
-    elif error["code"] not in LEGACY_ERRORS:
+    elif error["code"] not in LEGACY_ERRORS and (request is None or request["method"] != "tools/call"):
         demand(error["code"] in ERRORS, f"the code {error['code']} is none of ours")
         _official(lambda: model(ERRORS[error["code"]]).model_validate(error))
-    check_refusal(error)
+    if request is None or request["method"] != "tools/call":  # a tool says what it likes
+        check_refusal(error)
 
 
 def check_refusal(error: Message) -> None:
@@ -183,7 +202,7 @@ def _check_members(name: str, binding: Binding, value: Message) -> None:
     if name in FILTERED:
         _check_known(value, official_names(name), f"of {name}")
         place = value["notifications"]
-        _check_known(place, official_names("SubscriptionFilter") | in_the_open, "of the filter")
+        _check_known(place, official_names("SubscriptionFilter") | {"taskIds"} | in_the_open, "of the filter")
     else:
         place = value
         _check_known(place, official_names(name) | in_the_open, f"of {name} in the binding {binding}")
@@ -225,7 +244,7 @@ def _check_own(file: str, name: str, value: object) -> None:
 def _official(validate: Any) -> None:  # noqa: ANN401
     try:
         validate()
-    except (ValidationError, KeyError) as exc:
+    except (ValidationError, KeyError, AssertionError) as exc:
         raise OffContract(f"not of the official schema: {str(exc)[:600]}") from exc
 
 

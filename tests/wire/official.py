@@ -24,6 +24,7 @@ PARAMS = {
 NOTIFICATIONS = {
     "notifications/resources/updated": "ResourceUpdatedNotificationParams",
     "notifications/resources/list_changed": "NotificationParams",
+    "notifications/tools/list_changed": "NotificationParams",
     "notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotificationParams",
 }
 ERRORS = {
@@ -36,7 +37,11 @@ ERRORS = {
 LEGACY_ERRORS = {-32001}
 """Said to clients of the older era alone: the session is over."""
 
-ERROR_RESPONSES = {-32020: "HeaderMismatchError", -32022: "UnsupportedProtocolVersionError"}
+ERROR_RESPONSES = {
+    -32020: "HeaderMismatchError",
+    -32021: "MissingRequiredClientCapabilityError",
+    -32022: "UnsupportedProtocolVersionError",
+}
 """Errors that the specification types with the response around them."""
 
 

@@ -63,6 +63,8 @@ class Talk:
             named = meta.get(contract.SUBSCRIPTION_ID) if "method" in message else message.get("id")
             # Over stdio an id can be used again, even by mistake: any of the requests that have it will do.
             asked = [request for request in self._open if _same(request["id"], named)]
+            if "method" in message and named is None:
+                asked = [request for request in self._open if request["method"] == "tools/call"]
             fault: AssertionError | None = None
             for request in asked or [None]:
                 try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -9,12 +10,15 @@ from importlib.metadata import version
 from itertools import count
 from typing import Any
 
+import anyio
 import pytest
 from server.wire import WatchedStore
 from transport.stdio_peer import talking
 
 from streamres import Limits, Server
+from streamres.model import encode_cursor
 from streamres.sources.resource import Resource
+from streamres.tools import Context
 
 from .channels import Channel, House, HttpChannel, StdioChannel
 
@@ -24,6 +28,8 @@ URI = "build://7/log"
 
 class Replica:
     """One server with its producer; all replicas of a scene draw the same epochs."""
+
+    _returned: asyncio.Future[str]
 
     def __init__(self, limits: Limits, first_epoch: int) -> None:
         self.store = WatchedStore(limits)
@@ -38,9 +44,18 @@ class Replica:
                 known = {name: what[name] for name in ("kind", "value", "title") if name in what}
                 hold = self._holds[uri] = await self.server.create(uri, **known)
                 return hold.cursor
+            case {"tool": name, "output": uri}:
+                self._offer(name, uri)
+                return None
+            case {"return": text}:
+                self._returned.set_result(text)
+                return None
         uri = action.get("uri", URI)
-        hold = self._holds[uri]
+        while (hold := self._holds.get(uri)) is None:
+            await anyio.sleep(0)  # until the tool has made it
         match action:
+            case {"append": str(text), "cause": str(cause)}:
+                await self.store.append(uri, text.encode(), cause=cause)
             case {"append": str(text)}:
                 await hold.append(text)
             case {"append": {"blob": encoded}}:
@@ -55,7 +70,21 @@ class Replica:
                 await self.store.compact(uri, floor)
             case _:
                 raise ValueError(f"no action: {action}")
-        return hold.cursor
+        return encode_cursor((await self.store.entry(uri)).head.position, uri)
+
+    def _offer(self, name: str, uri: str) -> None:
+        """Offers a tool that makes one output, and returns what it is told to."""
+
+        @self.server.tool(name)
+        async def tool(context: Context) -> str:
+            self._returned = asyncio.get_running_loop().create_future()
+            self._holds[uri] = await context.text("log", uri=uri)
+            return await self._returned
+
+    @property
+    def calls(self) -> bool:
+        """Says whether there is a call, which the other replica knows nothing of."""
+        return hasattr(self, "_returned")
 
 
 class Stage:
@@ -74,6 +103,8 @@ class Stage:
         if "end" in action:
             await self._end(action["end"])
             return None
+        if self._here.calls:
+            return await self._here.act(action)
         self._draw_for(self._elsewhere)
         cursor = await self._elsewhere.act(action)
         self._draw_for(self._here)

@@ -86,7 +86,7 @@ def holders(value: object, at: Way = ()) -> Iterator[tuple[Way, dict[str, Any]]]
 
 def at_will(holder: dict[str, Any], message: dict[str, Any]) -> set[str]:
     """Members whose absence says something of its own; where it may be a json value, the digest too (SR-3.4.c)."""
-    names = {"more", "reset", "start", "delta"}
+    names = {"more", "reset", "start", "delta", "cause"}
     if '"kind": "json"' in json.dumps(message) or ("method" in message and "delta" not in holder):
         names.add("digest")
     return names | {"kind"} if "cursor" in holder else names
