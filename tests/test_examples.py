@@ -51,9 +51,10 @@ def test_a_reader_goes_on_from_its_cursor_where_it_was_cut() -> None:
     assert after.partition("\n")[2] == "testing\n"
 
 
-def test_a_mounted_server_is_followed_like_any_other(free_port: int) -> None:
-    with subprocess.Popen([sys.executable, EXAMPLES / "mount.py", str(free_port)]) as server:
-        out = follow_until_it_is_there(f"http://127.0.0.1:{free_port}/builds/mcp")
+@pytest.mark.parametrize(("name", "path"), [("mount.py", "/builds/mcp"), ("official_sdk_server.py", "/mcp")])
+def test_a_server_inside_another_is_followed_like_any_other(name: str, path: str, free_port: int) -> None:
+    with subprocess.Popen([sys.executable, EXAMPLES / name, str(free_port)]) as server:
+        out = follow_until_it_is_there(f"http://127.0.0.1:{free_port}{path}")
         server.terminate()
 
         assert server.wait(TIMEOUT_S) == -15

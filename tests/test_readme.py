@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import anyio
@@ -114,6 +115,19 @@ def test_the_two_commands_set_everything_up_by_themselves() -> None:
     assert tests is not None
     for command in (main_job[1], tests[1]):
         assert command.startswith("python3 -m venv .venv && .venv/bin/pip install -q ")
+
+
+def test_a_server_of_the_official_sdk_has_what_is_made(free_port: int, tmp_path: Path) -> None:
+    (tmp_path / "sdk_server.py").write_text(program("sdk_server.py").replace("8765", str(free_port)))
+    with subprocess.Popen([sys.executable, tmp_path / "sdk_server.py"], env=environment()) as server:
+        try:
+            deadline = time.monotonic() + TIMEOUT_S
+            url = f"http://127.0.0.1:{free_port}"
+            while (listed := streamres("ls", url)).returncode and time.monotonic() < deadline:
+                assert server.poll() is None
+        finally:
+            server.terminate()
+    assert listed.stdout == b"build://7/log\ttext\topen\t0\t0\n"
 
 
 async def test_a_host_starts_the_server_with_a_tool_and_calls_it(tmp_path: Path) -> None:

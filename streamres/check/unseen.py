@@ -31,7 +31,7 @@ UNSEEN: Final[Mapping[str, str]] = {
     "SR-8.2": _TOOL,
     "SR-8.3.a": _TOOL,
     "SR-8.3.b": _TOOL,
-    "SR-8.4.a": _PERMISSION,
+    "SR-8.4.a": "needs a producer that names what led to its output",
     "SR-8.4.b": "binds the client",
     "SR-9.1.a": _PERMISSION,
     "SR-9.2.a": _PERMISSION,
