@@ -15,20 +15,16 @@ under `producer` the `epoch` and the next `seq` of P, where P has written, so th
 from __future__ import annotations
 
 import logging
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
-from starlette.datastructures import QueryParams
-from starlette.responses import Response
 
 from streamres.errors import (
     DeltaError,
     InvalidParams,
     InvalidRequest,
     LimitExceeded,
-    Overloaded,
     ResourceNotFound,
     StoreError,
     StreamresError,
@@ -36,34 +32,35 @@ from streamres.errors import (
 from streamres.model import (
     KINDS,
     MIME_TYPES,
-    SEALS,
-    AppendNumber,
     Description,
     Kind,
-    Seal,
     Utf8Decoder,
     encode_cursor,
 )
 from streamres.protocol.error_codes import UPLOAD_STATUS, code_of, data_of
+from streamres.server import Reply
 from streamres.sources.inflight import InFlight
-from streamres.transport.http import PeerGone, read_body, refuse_body
+from streamres.sources.upload_query import count_in, digest_in, number_in, query_of, seal_in
+from streamres.transport.body import PeerGone, read_body, refuse_body
+from streamres.transport.http import send_reply
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from starlette.types import Receive, Scope, Send
 
     from streamres.limits import Limits
     from streamres.model import Head
+    from streamres.sources.upload_query import Query
     from streamres.store import Store
     from streamres.transport import Guard
 
 logger = logging.getLogger("streamres.upload")
 
-_SHA_256: Final = re.compile(r"sha-256=:[A-Za-z0-9+/]{43}=:")
-
 RETRY_AFTER_S: Final = 1
 """What a producer is told to wait for that is refused for the moment."""
+
+_LATER: Final = [(b"retry-after", b"%d" % RETRY_AFTER_S)]
 
 
 class Upload:
@@ -80,28 +77,26 @@ class Upload:
         headers = dict(scope["headers"])
         refusal = self._guard.refusal(headers.get(b"host"), headers.get(b"origin"))
         if refusal is not None:
-            await self._refused(scope, InvalidRequest(refusal), 403)(scope, receive, send)
+            await _answer(send, self._refused(scope, InvalidRequest(refusal), 403))
             return
         if scope["method"] not in ("POST", "PUT"):
-            response = await self._answered(scope, b"")
-            await response(scope, receive, send)
+            await _answer(send, await self._reply(scope, b""))
             return
         try:
             with self.in_flight.admitted() as held:
                 # All or nothing: an append whose body was cut is none.
                 body = await read_body(headers, receive, held, append_bytes=self._limits.append_bytes)
-                response = await self._answered(scope, body)
+                reply = await self._reply(scope, body)
         except LimitExceeded as exc:
             refused = self._refused(scope, exc)
-            also = [(b"retry-after", b"%d" % RETRY_AFTER_S)] if isinstance(exc, Overloaded) else []
-            await refuse_body(receive, send, bytes(refused.body), status=refused.status_code, also=also)
+            await refuse_body(receive, send, refused.body, status=refused.status, also=_also(refused))
         except PeerGone:
             return
         else:
-            await response(scope, receive, send)
+            await _answer(send, reply)
 
-    async def _answered(self, scope: Scope, body: bytes) -> Response:
-        query = QueryParams(scope["query_string"])
+    async def _reply(self, scope: Scope, body: bytes) -> Reply:
+        query = query_of(scope["query_string"])
         try:
             match scope["method"]:
                 case "POST":
@@ -114,9 +109,9 @@ class Upload:
                     answer = await self._stand(query)
         except StreamresError as exc:
             return self._refused(scope, exc)
-        return _answer(200, answer)
+        return Reply(orjson.dumps(answer))
 
-    def _refused(self, scope: Scope, exc: StreamresError, status: int | None = None) -> Response:
+    def _refused(self, scope: Scope, exc: StreamresError, status: int | None = None) -> Reply:
         reason = _reason(exc)
         if scope["method"] in ("POST", "PUT"):
             self.in_flight.refused[reason] += 1
@@ -126,10 +121,9 @@ class Upload:
             logger.info("upload refused: %s", exc, extra={"event": "upload_refused", "reason": reason})
         if status is None:
             status = UPLOAD_STATUS.get(type(exc), 400)
-        later = {"retry-after": str(RETRY_AFTER_S)} if status == 503 else None
-        return _answer(status, _error(exc), later)
+        return Reply(orjson.dumps(_error(exc)), status)
 
-    async def _stand(self, query: QueryParams) -> dict[str, Any]:
+    async def _stand(self, query: Query) -> dict[str, Any]:
         uri = query.get("uri", "")
         head = (await self._store.entry(uri)).head
         answer = _standing(uri, head) | {"length": head.position.length}
@@ -141,19 +135,13 @@ class Upload:
                 answer["producer"] = {"epoch": standing.epoch, "seq": standing.next_seq}
         return answer
 
-    async def _append(self, query: QueryParams, body: bytes) -> dict[str, Any]:
+    async def _append(self, query: Query, body: bytes) -> dict[str, Any]:
         uri = query.get("uri", "")
-        number = None
-        if any(name in query for name in ("producer", "epoch", "seq")):
-            if "producer" not in query:
-                raise InvalidParams("epoch and seq number the appends of a producer")
-            number = AppendNumber(
-                producer=query["producer"], epoch=_count(query, "epoch"), seq=_count(query, "seq")
-            )
-        expected = _count(query, "revision") if "revision" in query else None
-        seal = _seal(query.get("seal"))
-        digest = _digest(query.get("digest"), seal)
-        dropped = _count(query, "dropped") if "dropped" in query else 0
+        number = number_in(query)
+        expected = count_in(query, "revision") if "revision" in query else None
+        seal = seal_in(query)
+        digest = digest_in(query, seal)
+        dropped = count_in(query, "dropped") if "dropped" in query else 0
         what = await self._meant(uri, query.get("kind"))
         data = _whole_text(body, final=seal is not None) if what.kind == "text" else body
         head = await self._store.append(
@@ -168,7 +156,7 @@ class Upload:
         self.in_flight.dropped_bytes += dropped
         return _standing(uri, head)
 
-    async def _replace(self, query: QueryParams, body: bytes) -> dict[str, Any]:
+    async def _replace(self, query: Query, body: bytes) -> dict[str, Any]:
         uri = query.get("uri", "")
         if set(query) - {"uri", "kind"}:
             raise InvalidParams("PUT replaces all content; beside uri it takes kind alone")
@@ -207,37 +195,13 @@ def _standing(uri: str, head: Head) -> dict[str, Any]:
 
 
 def _whole_text(body: bytes, *, final: bool) -> bytes:
+    if body.isascii():
+        return body
     decoder = Utf8Decoder()
     text = decoder.decode(body, final=final)
     if decoder.holds_back:
         raise DeltaError("the body ends inside a code point; send whole ones")
     return text
-
-
-def _seal(value: str | None) -> Seal | None:
-    if value is None:
-        return None
-    for seal in SEALS:
-        if value == seal:
-            return seal
-    raise InvalidParams('seal is "complete" or "aborted"')
-
-
-def _digest(value: str | None, seal: Seal | None) -> str | None:
-    if value is None:
-        return None
-    if seal is None:
-        raise InvalidParams("digest comes with a seal")
-    if not _SHA_256.fullmatch(value):
-        raise InvalidParams("digest is sha-256=:BASE64: (RFC 9530)")
-    return value
-
-
-def _count(query: QueryParams, name: str) -> int:
-    value = query.get(name, "")
-    if not value.isascii() or not value.isdigit() or len(value) > 18:
-        raise InvalidParams(f"{name} is an integer, at least 0")
-    return int(value)
 
 
 def _error(exc: StreamresError) -> dict[str, Any]:
@@ -254,5 +218,9 @@ def _reason(exc: StreamresError) -> str:
             return type(exc).__name__
 
 
-def _answer(status: int, body: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
-    return Response(orjson.dumps(body), status, headers, "application/json")
+async def _answer(send: Send, reply: Reply) -> None:
+    await send_reply(send, reply, _also(reply))
+
+
+def _also(reply: Reply) -> Sequence[tuple[bytes, bytes]]:
+    return _LATER if reply.status == 503 else ()

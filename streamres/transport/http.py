@@ -19,6 +19,7 @@ from streamres.protocol.envelope import RoutingHeaders, session_of
 from streamres.protocol.error_codes import HTTP_STATUS, code_of, data_of
 from streamres.protocol.words import SESSION_HEADER
 from streamres.server import Accepted, Begun, Cancel, LongReply, Pending, Reply, Stream
+from streamres.transport.body import JSON, PeerGone, read_body, refuse_body
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -31,22 +32,15 @@ if TYPE_CHECKING:
     from streamres.transport.guard import Guard
 
 _SESSION: Final = SESSION_HEADER.encode("ascii")
-_JSON: Final = (b"content-type", b"application/json")
 _SSE_HEADERS: Final = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
 ]
-_DISCARDED_BYTES: Final = 64 * 1024 * 1024
-_DISCARD_S: Final = 2.0
 _BATCH: Final = 4
 """Pieces of a long answer that are sent at once: each costs the reader's HTTP library a chunk to find."""
 
 _PING: Final = b":\n\n"
-
-
-class PeerGone(Exception):
-    """The peer went before it had sent its request."""
 
 
 class HttpEndpoint:
@@ -86,7 +80,7 @@ class HttpEndpoint:
         outcome = await self._dispatcher.dispatch(body, lambda: RoutingHeaders.from_raw(raw, headers))
         if isinstance(outcome, Reply):
             self.bytes_out += len(outcome.body)
-            await _reply(send, outcome)
+            await send_reply(send, outcome)
             return
         send = self._counting(send)
         match outcome:
@@ -100,7 +94,7 @@ class HttpEndpoint:
                 await self._stream(receive, send, outcome)
             case Begun(reply=reply, session=session):
                 name = (_SESSION, session.id.encode("ascii"))
-                await _send(send, reply.status, reply.body, [_JSON, name])
+                await _send(send, reply.status, reply.body, [JSON, name])
 
     def _counting(self, send: Send) -> Send:
         def counted(message: Message) -> Awaitable[None]:
@@ -144,63 +138,6 @@ class HttpEndpoint:
         await _while_connected(receive, work, ping=ping, ping_s=self._limits.ping_s)
 
 
-async def read_body(
-    headers: Mapping[bytes, bytes],
-    receive: Receive,
-    held: Callable[[int], None] | None = None,
-    **limit: int,
-) -> bytes:
-    """Gives the request's body; `limit` is one limit by its name.
-
-    `held` is told how many bytes there are so far, or are announced, and may refuse to hold them.
-
-    Raises:
-        LimitExceeded: it is longer than the limit; the rest was not read.
-        PeerGone: the peer went before the end.
-    """
-    ((name, most),) = limit.items()
-    declared = headers.get(b"content-length", b"0")
-    announced = int(declared) if declared.isdigit() else 0
-    body = bytearray()
-    more = True
-    while more and len(body) <= most and announced <= most:
-        if held is not None:
-            held(max(announced, len(body)))
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise PeerGone
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-    if more or len(body) > most:
-        raise LimitExceeded(name, most, "send less in one request")
-    return bytes(body)
-
-
-async def refuse_body(
-    receive: Receive,
-    send: Send,
-    answer: bytes,
-    *,
-    status: int = 413,
-    also: Sequence[tuple[bytes, bytes]] = (),
-) -> None:
-    """Answers a request whose body is not wanted, and hears a part of the rest: a peer cut off never reads why.
-
-    `also` are further headers of the answer.
-    """
-    headers = [_JSON, (b"content-length", b"%d" % len(answer)), (b"connection", b"close"), *also]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": answer, "more_body": True})
-    left = _DISCARDED_BYTES
-    with anyio.move_on_after(_DISCARD_S):
-        while left > 0:
-            message = await receive()
-            if not message.get("more_body", False):
-                break
-            left -= len(message.get("body", b""))
-    await send({"type": "http.response.body", "body": b""})
-
-
 async def _while_connected(
     receive: Receive,
     work: Callable[[], Awaitable[None]],
@@ -226,12 +163,13 @@ async def _while_connected(
         group.cancel_scope.cancel()
 
 
-async def _reply(send: Send, reply: Reply) -> None:
-    await _send(send, reply.status, reply.body, [_JSON])
+async def send_reply(send: Send, reply: Reply, also: Sequence[tuple[bytes, bytes]] = ()) -> None:
+    """Answers with one JSON message; `also` are further headers."""
+    await _send(send, reply.status, reply.body, [JSON, *also])
 
 
 async def _reply_long(send: Send, reply: LongReply) -> None:
-    await send({"type": "http.response.start", "status": 200, "headers": [_JSON]})
+    await send({"type": "http.response.start", "status": 200, "headers": [JSON]})
     while batch := b"".join(islice(reply.pieces, _BATCH)):
         await send({"type": "http.response.body", "body": batch, "more_body": True})
         await anyio.lowlevel.checkpoint()  # V4: a fast reader of a long text gives way to the others
@@ -241,13 +179,13 @@ async def _reply_long(send: Send, reply: LongReply) -> None:
 async def _reply_later(send: Send, pending: Pending) -> None:
     match await pending.answer():
         case Reply() as reply:
-            await _reply(send, reply)
+            await send_reply(send, reply)
         case LongReply() as reply:
             await _reply_long(send, reply)
 
 
 async def _refuse(send: Send, status: int, exc: StreamresError) -> None:
-    await _send(send, status, jsonrpc.error(None, code_of(exc), str(exc), data_of(exc)), [_JSON])
+    await _send(send, status, jsonrpc.error(None, code_of(exc), str(exc), data_of(exc)), [JSON])
 
 
 async def _send(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]] | None = None) -> None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import socket
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import asyncio
 
 TIMEOUT_S: Final = 60.0
 _HEAD_END: Final = b"\r\n\r\n"
+_LAST_CHUNK: Final = b"\r\n0\r\n\r\n"
+_NO_CONTENT: Final = 204
 
 
 def connect(port: int) -> socket.socket:
@@ -26,11 +31,24 @@ def receive(sock: socket.socket) -> bytes:
     length = _content_length(bytes(answer[:begin]))
     if length is None:
         # Messages are JSON, which has no line end of its own: this is the last chunk's.
-        while not answer.endswith(b"\r\n0\r\n\r\n"):
+        while not answer.endswith(_LAST_CHUNK):
             answer += _more(sock)
     else:
         while len(answer) < begin + length:
             answer += _more(sock)
+    return bytes(answer)
+
+
+async def receive_from(reader: asyncio.StreamReader) -> bytes:
+    """Gives one whole answer as it came, head and framing included."""
+    head = await reader.readuntil(_HEAD_END)
+    length = 0 if status(head) == _NO_CONTENT else _content_length(head)
+    if length is not None:
+        return head + await reader.readexactly(length)
+    answer = bytearray(head)
+    while not answer.endswith(_LAST_CHUNK):
+        size = await reader.readuntil(b"\r\n")
+        answer += size + await reader.readexactly(int(size, 16) + len(b"\r\n"))
     return bytes(answer)
 
 

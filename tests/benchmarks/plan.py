@@ -33,6 +33,12 @@ class Plan:
     """Times that the long log is read from its beginning."""
     stored_bytes: int = 1024 * MB
     """Length of the log in a file."""
+    watchers: int = 10_000
+    """Subscribers of one server that wait for something."""
+    append_s: float = 2.0
+    """Seconds that the producers of durable appends take a turn for."""
+    append_rounds: int = 5
+    """Turns of each contestant there."""
     document_bytes: int = MB
     """Size of the document."""
     patches: int = 10_000
@@ -44,7 +50,16 @@ class Plan:
 
 
 FULL: Final = Plan()
-QUICK: Final = Plan(rounds=7, small_reads=200, large_reads=16, frames=2_000, late_reads=2, stored_bytes=200 * MB)
+QUICK: Final = Plan(
+    rounds=7,
+    small_reads=200,
+    large_reads=16,
+    frames=2_000,
+    late_reads=2,
+    stored_bytes=200 * MB,
+    append_s=1.0,
+    append_rounds=1,
+)
 TINY: Final = Plan(
     rounds=2,
     small_reads=16,
@@ -56,6 +71,9 @@ TINY: Final = Plan(
     log_bytes=4 * MB,
     late_reads=1,
     stored_bytes=4 * MB,
+    watchers=50,
+    append_s=0.2,
+    append_rounds=1,
     document_bytes=100 * KB,
     patches=300,
     growths=200,

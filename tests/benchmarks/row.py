@@ -28,6 +28,8 @@ class Row:
     ours: str
     json: str = ""
     default: str = ""
+    durable_streams: str = ""
+    jetstream: str = ""
     bar: str = ""
     met: bool | None = None
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from benchmarks.contestants import durable_streams
 from benchmarks.process import child_environment
 
 
 def test_the_command_prints_every_row() -> None:
+    durable_streams.directory()  # to install what it needs may take longer than the command
     command = [sys.executable, "-m", "benchmarks", "--tiny"]
 
     done = subprocess.run(command, env=child_environment(), capture_output=True, text=True, timeout=110)
@@ -25,6 +27,7 @@ def test_the_command_prints_every_row() -> None:
         "frame to 10 subscribers, delta",
         "append (official: publish)",
         "memory of 1 of 20 subscribers",
+        "memory with 50 subscribers",
         "memory for 4 MB of log",
         "4 MB late, Client.follow",
         "4 MB late, one answer",
@@ -36,4 +39,10 @@ def test_the_command_prints_every_row() -> None:
         "json, 300 patches: follower",
         "json, 300 patches: late reader",
         "json, 200 appends: wire",
+        "one log, in process, plain",
+        "one log, in process, numbered",
+        "a log each, in process, plain",
+        "a log each, in process, numbered",
+        "one log, by network, numbered",
+        "a log each, by network, numbered",
     ]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from functools import partial
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from .node import npm_packages
-from .typescript_client import SceneOf
+from .typescript_client import ProgramOf, SceneOf, running
 from .typescript_client import scene as scene_of
 
 OLD_SDK = "mcp==1.30.0"
@@ -38,13 +37,16 @@ def old_sdk(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture(scope="session")
 def npm_directory(request: pytest.FixtureRequest) -> Path:
     """A directory with the npm packages and the programs of `typescript/`, which find them there alone."""
-    directory = npm_packages(request.config.cache, TYPESCRIPT)
-    for program in TYPESCRIPT.glob("*.mjs"):
-        shutil.copy(program, directory)
-    return directory
+    return npm_packages(request.config.cache, TYPESCRIPT)
 
 
 @pytest.fixture
 def scene(npm_directory: Path, free_port: int) -> SceneOf:
     """Starts a program of `typescript/` and the server that it connects to."""
     return partial(scene_of, npm_directory, free_port)
+
+
+@pytest.fixture
+def program(npm_directory: Path) -> ProgramOf:
+    """Starts a program of `typescript/`."""
+    return partial(running, npm_directory)

@@ -77,7 +77,7 @@ async def main() -> None:
         contestant = Streamres(store)
         sock = listening_socket()
         port = sock.getsockname()[1]
-        await stack.enter_async_context(contestant.server.serve(sock=sock))
+        await stack.enter_async_context(contestant.server.serve(sock=sock, upload=store is not None))
         await obey(contestant, port)
 
 
