@@ -217,7 +217,7 @@ class Server:
     ) -> Router:
         guard = Guard(allowed_hosts)
         endpoint = HttpEndpoint(dispatcher, self.limits, guard)
-        numbers = Numbers(self._observed, self._version, self._dispatchers, [endpoint])
+        numbers = Numbers(self._observed, self._version, self._dispatchers, [endpoint], calls=self._toolbox.calls)
         routes = [Route(MCP_PATH, endpoint)]
         if upload:
             uploads = Upload(self._observed, self.limits, guard)

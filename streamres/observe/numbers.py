@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from streamres.observe.store import ObservedStore
     from streamres.server import Dispatcher
     from streamres.sources.inflight import InFlight
+    from streamres.tools.calls import Calls
     from streamres.transport import HttpEndpoint
 
 
@@ -53,6 +54,7 @@ class Numbers:
     dispatchers: Collection[Dispatcher] = ()
     endpoints: list[HttpEndpoint] = field(default_factory=list)
     uploads: list[InFlight] = field(default_factory=list)
+    calls: Calls | None = None
 
     def read(self) -> Iterator[Number | Times]:
         """Gives all of them as they are now."""
@@ -61,6 +63,11 @@ class Numbers:
         yield from self._requests()
         yield from self._writes()
         yield from self._uploads()
+        if self.calls is not None:
+            what = "Calls of tools that ended"
+            yield Number("counter", "streamres_calls", what, self.calls.outcomes, ("tool", "outcome"))
+            waiting: Values = {(): self.calls.under_way}
+            yield Number("gauge", "streamres_calls_under_way", "Calls that have not, tasks too", waiting)
 
     def _requests(self) -> Iterator[Number]:
         outcomes: Counter[tuple[str, ...]] = Counter()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +15,6 @@ from streamres.errors import (
     MissingCapability,
     Overloaded,
     ResourceNotFound,
-    StoreError,
     StreamresError,
 )
 from streamres.protocol import jsonrpc
@@ -25,13 +25,14 @@ from streamres.protocol.text import TextEncoder
 from streamres.protocol.words import TASKS_EXTENSION
 from streamres.server import Pending, Reply, Stream
 from streamres.tools.asking import InputRequired, Round, States, request_of
+from streamres.tools.forgetting import Forgetting
 from streamres.tools.result import ToolResult, result_members
 from streamres.tools.task import TaskRecord
 from streamres.tools.telling import Teller
 from streamres.tools.work import Cancelled, Failed, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from streamres.limits import Limits
     from streamres.protocol.binding import Binding
@@ -76,9 +77,16 @@ class Calls:
         self._states = States(key)
         self._lease = lease
         self._encoder = TextEncoder()
+        self.outcomes: Counter[tuple[str, ...]] = Counter()
+        """Calls that ended so far, by the tool and by how: `ok`, `error`, `asked`, `failed` or `cancelled`."""
         self._under_way: dict[str, Work] = {}
         self._ending: set[asyncio.Task[None]] = set()
-        self._forgetting: set[asyncio.TimerHandle] = set()
+        self._forgetting = Forgetting(store)
+
+    @property
+    def under_way(self) -> int:
+        """Calls that have not ended, tasks too."""
+        return len(self._under_way)
 
     async def list(self, request: Request) -> Reply:
         """Gives one page of the tools, in the order in which they were added."""
@@ -119,8 +127,7 @@ class Calls:
         async with anyio.create_task_group() as group:
             for work in list(self._under_way.values()):
                 group.start_soon(work.cancel)
-        for timer in self._forgetting:
-            timer.cancel()
+        await self._forgetting.stop()
         if self._ending:
             await asyncio.wait(self._ending)
 
@@ -180,8 +187,9 @@ class Calls:
         if work.record is None:
             if work.started:
                 await work.cancel()
+                self._count(work, await work.wait())
             del self._under_way[work.id]
-            self._forget_later(work.outputs.own_uris, self._limits.output_ttl_s)
+            self._forgetting.later(work.outputs.own_uris, self._limits.output_ttl_s)
 
     async def _hand_over(self, work: Work) -> dict[str, Any]:
         """Makes a task of the call, kept before anyone hears of it."""
@@ -204,6 +212,7 @@ class Calls:
 
     async def _finish(self, work: Work, record: TaskRecord) -> None:
         end = await work.wait()
+        self._count(work, end)
         try:
             match end:
                 case Failed(error=exc):
@@ -220,29 +229,20 @@ class Calls:
             logger.error("how task %s ended cannot be kept: %s", work.id, exc)
         finally:
             del self._under_way[work.id]
-            self._forget_later(record.uris, self._limits.task_ttl_s)
-            self._forget_later(work.outputs.own_uris, self._limits.output_ttl_s)
+            self._forgetting.later(record.uris, self._limits.task_ttl_s)
+            self._forgetting.later(work.outputs.own_uris, self._limits.output_ttl_s)
 
-    def _forget_later(self, uris: Sequence[str], after_s: float) -> None:
-        """Removes what nobody is to need any more; what the process leaves at its end, `streamres gc` removes."""
-        if uris:
-            loop = asyncio.get_running_loop()
-            self._forgetting = {timer for timer in self._forgetting if timer.when() > loop.time()}
-            self._forgetting.add(loop.call_later(after_s, self._forget, uris))
-
-    def _forget(self, uris: Sequence[str]) -> None:
-        async def forget() -> None:
-            for uri in uris:
-                try:
-                    await self._store.remove(uri)
-                except ResourceNotFound:
-                    pass
-                except StoreError as exc:
-                    logger.error("%s cannot be removed: %s", uri, exc)
-
-        removing = asyncio.create_task(forget())
-        self._ending.add(removing)
-        removing.add_done_callback(self._ending.discard)
+    def _count(self, work: Work, end: End) -> None:
+        match end:
+            case ToolResult():
+                outcome = "error" if end.is_error else "ok"
+            case InputRequired():
+                outcome = "asked"
+            case Failed():
+                outcome = "failed"
+            case Cancelled():
+                outcome = "cancelled"
+        self.outcomes[work.tool.name, outcome] += 1
 
     async def _last(self, work: Work, end: End) -> bytes:
         match end:

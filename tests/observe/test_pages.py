@@ -152,6 +152,24 @@ async def test_what_producers_left_out_is_counted() -> None:
     assert seen["streamres_dropped_bytes_total"] == dropped > 0
 
 
+async def test_calls_are_counted_by_tool_and_by_how_they_ended() -> None:
+    async with observed() as wire:
+
+        @wire.server.tool()
+        async def work(fail: bool = False) -> str:
+            if fail:
+                raise ValueError
+            return "done"
+
+        for arguments in ({}, {"fail": True}, {"fail": True}):
+            await wire.ask("tools/call", {"name": "work", "arguments": arguments})
+        seen = await numbers(wire)
+
+    assert (seen["streamres_calls_total ok work"], seen["streamres_calls_total error work"]) == (1, 2)
+    assert seen["streamres_calls_under_way"] == 0
+    assert seen["streamres_requests_total tools/call ok"] == 3
+
+
 async def test_openmetrics_is_given_to_whoever_asks_for_it() -> None:
     async with observed() as wire:
         response = await page(wire, "/metrics", accept="application/openmetrics-text; version=1.0.0")

@@ -98,7 +98,8 @@ class Caller:
         name = params.get("name") or params.get("taskId") or params.get("uri")
         if isinstance(name, str) and name.isascii():
             headers["mcp-name"] = name
-        return self._http.build_request("POST", self.url, content=json.dumps(body), headers=headers)
+        content = json.dumps(body)
+        return self._http.build_request("POST", self.url, content=content, headers=headers, timeout=30)
 
     @asynccontextmanager
     async def begin(
