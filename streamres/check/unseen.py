@@ -11,6 +11,7 @@ _READER: Final = "binds the reader"
 _PERMISSION: Final = "a permission"
 _TOOL: Final = "needs a tool whose output is streamable; which one it is cannot be told from outside"
 _PARTIALS: Final = "needs a tool that sends partial results (SEP-2998)"
+_BRIDGE: Final = "binds who keeps the partial results of another server"
 
 UNSEEN: Final[Mapping[str, str]] = {
     "SR-2.4.a": _PERMISSION,
@@ -41,9 +42,9 @@ UNSEEN: Final[Mapping[str, str]] = {
     "SR-11.1.b": _PARTIALS,
     "SR-11.1.c": _PARTIALS,
     "SR-11.1.d": _PARTIALS,
-    "SR-11.2.a": _PARTIALS,
-    "SR-11.2.b": _PARTIALS,
-    "SR-11.2.c": _PARTIALS,
+    "SR-11.2.a": _BRIDGE,
+    "SR-11.2.b": _BRIDGE,
+    "SR-11.2.c": _BRIDGE,
     "SR-11.3": _PARTIALS,
     "SR-12.1.a": "needs the rights and the time to live of the server's own users",
     "SR-12.1.b": "needs a reader whose access ends meanwhile",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from streamres.client.backoff import Backoff
-from streamres.client.wire import ListChanged, Updated
+from streamres.client.wire import ListChanged, ToolsChanged, Updated
 from streamres.errors import ConnectionLost, ProtocolError
 from streamres.model import Reassembler
 
@@ -80,10 +80,10 @@ async def follow(
 
 
 async def _take(
-    client: Client, reader: Reassembler, event: Updated | ListChanged, pages: _Pages
+    client: Client, reader: Reassembler, event: Updated | ListChanged | ToolsChanged, pages: _Pages
 ) -> AsyncIterator[Update]:
     """Applies a notification, or reads what it only announces."""
-    if isinstance(event, ListChanged) or event.uri != reader.uri:
+    if not isinstance(event, Updated) or event.uri != reader.uri:
         return
     outcome = "gap" if event.update is None else reader.delta(event.update)
     if outcome == "applied" and event.update is not None:

@@ -61,6 +61,11 @@ class ListChanged:
     """A notification that the list of resources is another one."""
 
 
+@dataclass(frozen=True, slots=True)
+class ToolsChanged:
+    """A notification that the list of tools is another one."""
+
+
 def read_update(uri: str, result: Mapping[str, Any]) -> Update:
     """Gives the step that a read's result holds.
 
@@ -130,10 +135,15 @@ def list_page(result: Mapping[str, Any]) -> tuple[list[Listed], str | None]:
     resources, cursor = result.get("resources"), result.get("nextCursor")
     if not isinstance(resources, list) or not (cursor is None or isinstance(cursor, str)):
         raise ProtocolError("the list is malformed")
-    return [_listed(entry) for entry in resources], cursor
+    return [listed(entry) for entry in resources], cursor
 
 
-def _listed(entry: Mapping[str, Any]) -> Listed:
+def listed(entry: Mapping[str, Any]) -> Listed:
+    """Gives the resource of an entry in a list, or of a link.
+
+    Raises:
+        ProtocolError: it is malformed.
+    """
     try:
         stream = entry.get("stream") or {}
         return Listed(
@@ -170,8 +180,15 @@ def _delta(members: Mapping[str, Any], delta: Mapping[str, Any]) -> Update:
         revision=int(members["revision"]),
         state=_state(members["state"]),
         digest=members.get("digest"),
+        causes=_causes(delta.get("cause", [])),
         more=bool(members.get("more", False)),
     )
+
+
+def _causes(value: object) -> tuple[str, ...]:
+    if isinstance(value, list):
+        return tuple(map(_text, value))
+    raise ValueError(f"the cause {value!r} is not a list")
 
 
 def _snapshot(result: Mapping[str, Any], item: Mapping[str, Any]) -> dict[str, Any]:

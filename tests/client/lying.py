@@ -77,6 +77,9 @@ async def lying(answer: Answer) -> AsyncIterator[str]:
             while b"\r\n\r\n" not in buffer:
                 buffer += await stream.receive()
             head, _, body = buffer.partition(b"\r\n\r\n")
+            if not head.startswith(b"POST "):
+                await stream.send(b"HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\n\r\n")
+                return
             (length,) = (line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
             while len(body) < int(length.partition(b":")[2]):
                 body += await stream.receive()

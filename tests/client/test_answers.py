@@ -58,6 +58,9 @@ MALFORMED: dict[str, Answer] = {
     "a delta without a text": lambda r: result(r, delta(text=...)),
     "a delta without a beginning": lambda r: result(r, delta(**{"from": ...})),
     "a delta of another kind": lambda r: result(r, delta(kind="json")),
+    "a cause that is a string": lambda r: result(r, delta(cause="steer-1")),
+    "a cause that is null": lambda r: result(r, delta(cause=None)),
+    "a cause of numbers": lambda r: result(r, delta(cause=[7])),
     "a stream of no JSON": lambda r: sse(b"data: hello\n\n"),
 }
 

@@ -1,84 +1,90 @@
 """What the conformance suite asks of a client, done with ours: `python tests/conformance/client.py URL`.
 
-Which scenario it is stands in `MCP_CONFORMANCE_SCENARIO`. Our client offers resources alone; where a scenario is
-about tools, the requests are made by hand on the client's connection, which owns ids, envelope, headers and
-versions. A scenario that is not here ends with an error, and stands in `baseline.txt`.
+Which scenario it is stands in `MCP_CONFORMANCE_SCENARIO`, and what it is to send in `MCP_CONFORMANCE_CONTEXT`.
+Our client knows no prompts, so the suite skips what it would see of them. A scenario that is not here ends with
+an error, and stands in `baseline.txt`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from typing import Any
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
 
 import anyio
 
-from streamres import Client
-from streamres.client import Timeouts
-from streamres.client.connection import Connection
+from streamres import Client, ProtocolError
 
-MRTR_TOOLS = ("test_mrtr_echo_state", "test_mrtr_unrelated", "test_mrtr_no_state", "test_mrtr_no_result_type")
-
-
-async def tools(connection: Connection) -> list[dict[str, Any]]:
-    return (await connection.request("tools/list", {}))["tools"]
-
-
-async def call(connection: Connection, name: str, **arguments: object) -> dict[str, Any]:
-    """Calls a tool, and agrees to whatever it asks before it goes on (SEP-2322)."""
-    params = {"name": name, "arguments": arguments}
-    result = await connection.request("tools/call", params)
-    while result.get("resultType", "complete") == "input_required":
-        agreed = {"action": "accept", "content": {"confirmed": True}}
-        answers: dict[str, Any] = {"inputResponses": dict.fromkeys(result["inputRequests"], agreed)}
-        if "requestState" in result:
-            answers["requestState"] = result["requestState"]
-        result = await connection.request("tools/call", {**params, **answers})
-    return result
+MRTR_TOOLS: Final = (
+    "test_mrtr_echo_state",
+    "test_mrtr_unrelated",
+    "test_mrtr_no_state",
+    "test_mrtr_no_result_type",
+)
+EXAMPLES: Final = {
+    "string": "text",
+    "integer": 1,
+    "number": 1.5,
+    "boolean": True,
+    "array": [],
+    "object": {},
+    "null": None,
+}
 
 
-async def every_method(connection: Connection) -> None:
-    for tool in await tools(connection):
-        await call(connection, tool["name"])
-    for resource in (await connection.request("resources/list", {}))["resources"]:
-        await connection.request("resources/read", {"uri": resource["uri"]})
-    for prompt in (await connection.request("prompts/list", {}))["prompts"]:
-        await connection.request("prompts/get", {"name": prompt["name"]})
+async def agree(requests: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Agrees to whatever a tool asks before it goes on (SEP-2322)."""
+    return {key: {"action": "accept", "content": {"confirmed": True}} for key in requests}
 
 
-async def echo_schema(connection: Connection) -> None:
-    (schema,) = [
-        tool["inputSchema"] for tool in await tools(connection) if tool["name"] == "json_schema_2020_12_tool"
-    ]
-    await call(connection, "json_schema_echo", schema=schema)
+async def every_method(client: Client) -> None:
+    for tool in await client.list_tools():
+        await client.call_tool(tool.name)
+    for resource in await client.list():
+        with suppress(ProtocolError):  # the suite's resources are no streamable ones
+            await client.read(resource.uri)
+
+
+async def every_tool(client: Client) -> None:
+    for tool in await client.list_tools():
+        types = {name: schema["type"] for name, schema in tool.input_schema["properties"].items()}
+        await client.call_tool(tool.name, {name: EXAMPLES[types[name]] for name in tool.input_schema["required"]})
+
+
+async def echo_schema(client: Client) -> None:
+    tools = {tool.name: tool for tool in await client.list_tools()}
+    await client.call_tool("json_schema_echo", {"schema": tools["json_schema_2020_12_tool"].input_schema})
 
 
 async def main(scenario: str, url: str) -> None:
-    if scenario == "request-metadata":
-        async with Client(url) as client:
-            await client.discover()
-        return
-    connection = Connection(url, Timeouts())
-    try:
+    async with Client(url) as client:
         match scenario:
+            case "request-metadata":
+                await client.discover()
             case "tools_call":
-                assert [tool["name"] for tool in await tools(connection)] == ["add_numbers"]
-                await call(connection, "add_numbers", a=5, b=3)
+                assert [tool.name for tool in await client.list_tools()] == ["add_numbers"]
+                await client.call_tool("add_numbers", {"a": 5, "b": 3})
             case "sep-2322-client-request-state":
                 for name in MRTR_TOOLS:
-                    await call(connection, name)
+                    await client.call_tool(name, on_input=agree, capabilities={"elicitation": {}})
             case "http-standard-headers":
-                await every_method(connection)
+                await every_method(client)
+            case "http-custom-headers":
+                for call in json.loads(os.environ["MCP_CONFORMANCE_CONTEXT"])["toolCalls"]:
+                    await client.call_tool(call["name"], call["arguments"])
+            case "http-invalid-tool-headers":
+                await every_tool(client)
             case "json-schema-ref-no-deref":
-                await tools(connection)
+                await client.list_tools()
             case "json-schema-2020-12-preservation":
-                await echo_schema(connection)
+                await echo_schema(client)
             case _ if scenario.startswith("auth/"):
-                await tools(connection)
+                await client.list_tools()
             case _:
                 sys.exit(f"the client offers nothing for {scenario}")
-    finally:
-        await connection.close()
 
 
 if __name__ == "__main__":

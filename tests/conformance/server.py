@@ -1,4 +1,4 @@
-"""The conformance suite's resources, served by the library: `python tests/conformance/server.py --port N`.
+"""The suite's fixtures, served by the library: `PYTHONPATH=tests python -m conformance.server --port N`.
 
 It prints its URL when it is ready.
 """
@@ -6,18 +6,16 @@ It prints its URL when it is ready.
 from __future__ import annotations
 
 import argparse
-from base64 import b64decode
 
 import anyio
 
+from conformance.asking import offer_questions, offer_states
+from conformance.tasks import offer_asking_jobs, offer_jobs
+from conformance.tools import PNG, offer_contents, offer_notices, offer_schemas
 from streamres import Server
 
-# One red pixel.
-PNG = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==")
 
-
-async def main(port: int) -> None:
-    server = Server("conformance")
+async def make_resources(server: Server) -> None:
     text = await server.create("test://static-text", name="Static text", mime_type="text/plain")
     await text.append("Text that does not change.")
     await text.seal()
@@ -29,6 +27,22 @@ async def main(port: int) -> None:
     await made.seal()
     watched = await server.create("test://watched-resource", name="Watched", mime_type="text/plain")
     await watched.append("Text that goes on.")
+
+
+async def main(port: int) -> None:
+    server = Server("conformance")
+    await make_resources(server)
+    offers = (
+        offer_contents,
+        offer_notices,
+        offer_schemas,
+        offer_questions,
+        offer_states,
+        offer_jobs,
+        offer_asking_jobs,
+    )
+    for offer in offers:
+        offer(server)
     async with server.serve(port=port) as url:
         print(url, flush=True)
         await anyio.sleep_forever()

@@ -45,8 +45,8 @@ class Suite:
 
     def judge_server(self) -> None:
         """Runs the scenarios for servers against a server that it starts and ends."""
-        command = [sys.executable, _HERE / "server.py"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        command = [sys.executable, "-m", "conformance.server"]
+        with subprocess.Popen(command, cwd=_HERE.parent, stdout=subprocess.PIPE, text=True) as server:
             try:
                 assert server.stdout is not None
                 url = server.stdout.readline().strip()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from .inspecting import Inspector, inspector_of
 from .node import npm_packages
 from .typescript_client import ProgramOf, SceneOf, running
 from .typescript_client import scene as scene_of
@@ -50,3 +51,9 @@ def scene(npm_directory: Path, free_port: int) -> SceneOf:
 def program(npm_directory: Path) -> ProgramOf:
     """Starts a program of `typescript/`."""
     return partial(running, npm_directory)
+
+
+@pytest.fixture
+def inspector(npm_directory: Path, tmp_path: Path) -> Inspector:
+    """Runs the Inspector's command line."""
+    return inspector_of(npm_directory, tmp_path)

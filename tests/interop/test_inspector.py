@@ -7,44 +7,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import Any
 
-import anyio
 import pytest
-from cli.program import environment, live, python
+from cli.program import live, python
 from requirement import requirement
 from server.wire import EXTENSION, NOWHERE, STREAM, URI, VERSION, serving
 
-from .node import NODE
+from .inspecting import Inspector, every_era, result
 
 OLD_VERSION = "2025-11-25"
 STDIO_SERVER = str(Path(__file__).with_name("stdio_server.py"))
-
-Inspector = Callable[..., Awaitable[CompletedProcess[bytes]]]
-
-every_era = pytest.mark.parametrize("era", ["legacy", "modern"])
-
-
-@pytest.fixture
-def inspector(npm_directory: Path, tmp_path: Path) -> Inspector:
-    """Runs `mcp-inspector --cli` with what it keeps below its home in a directory of its own."""
-    program = npm_directory / "node_modules" / ".bin" / "mcp-inspector"
-    home = {**environment(), "HOME": str(tmp_path)}
-
-    async def run(era: str, method: str, *args: str) -> CompletedProcess[bytes]:
-        options = ["--protocol-era", era, "--method", method, "--format", "json"]
-        with anyio.fail_after(60):
-            return await anyio.run_process([NODE, str(program), "--cli", *options, *args], env=home, check=False)
-
-    return run
-
-
-def result(done: CompletedProcess[bytes]) -> dict[str, Any]:
-    assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout)["result"]
 
 
 def version(era: str) -> str:

@@ -13,6 +13,7 @@ from wire.golden import exchanges, paths, read
 from wire.official import NOTIFICATIONS, RESULTS, official_names
 from wire.schemas import MEMBERS, defines, files, joined, member_names
 
+OFFICIAL = {**RESULTS, "tools/call": "CallToolResult"}
 PLACES = ("fields.json", "meta.json", "uri.json")
 
 
@@ -33,9 +34,11 @@ def typed(case: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
         if request is None or "error" in message:
             continue
         if "method" in message:
-            yield binding_of(request), NOTIFICATIONS[message["method"]], message["params"]
+            name, value = NOTIFICATIONS.get(message["method"]), message["params"]
         else:
-            yield binding_of(request), RESULTS[request["method"]], message["result"]
+            name, value = OFFICIAL[request["method"]], message["result"]
+        if name is not None:  # what an extension adds as a whole has no official type
+            yield binding_of(request), name, value
 
 
 def everything() -> list[tuple[str, str, dict[str, Any]]]:

@@ -27,6 +27,9 @@ Over = Literal["http", "stdio"]
 SceneOf = Callable[..., "AbstractAsyncContextManager[Scene]"]
 """Takes the program's name, the way to the server, the client and what else the program takes; see `scene`."""
 
+ProgramOf = Callable[..., "AbstractAsyncContextManager[Program]"]
+"""Takes the program's name and what it takes; see `running`."""
+
 _LINE_BYTES = 16 * 1024 * 1024
 _TIMEOUT_S = 30
 
@@ -78,8 +81,8 @@ async def scene(
     """A server without resources, the program `name` connected to it, and a producer at `URI`."""
     url = f"http://127.0.0.1:{port}/mcp"
     async with _serving(over, port, url) as target:
-        command = [NODE, f"{name}.mjs", client, target, *args]
-        async with _running(command, directory) as program, Producer(url, URI, kind=kind) as producer:
+        program_of = running(directory, name, client, target, *args)
+        async with program_of as program, Producer(url, URI, kind=kind) as producer:
             yield Scene(url, program, await program.line(), producer)
             assert await program.end() == 0
 
@@ -96,8 +99,10 @@ async def _serving(over: Over, port: int, url: str) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def _running(command: list[str], directory: Path) -> AsyncIterator[Program]:
+async def running(directory: Path, name: str, *args: str) -> AsyncIterator[Program]:
+    """The program `name`, which is killed where the test fails."""
     # Its standard error is this one's, where pytest shows it with a test that fails.
+    command = [NODE, f"{name}.mjs", *args]
     async with await anyio.open_process(command, cwd=directory, stderr=None) as process:
         try:
             yield Program(process)

@@ -83,7 +83,7 @@ async def test_a_task_is_known_in_a_file_after_its_server(tmp_path: Path) -> Non
         assert await caller.whole(known["outputs"][0]["uri"]) == "asked\n"
 
 
-@requirement("SR-3.3")
+@requirement("SR-3.4.a")
 async def test_a_server_that_is_killed_leaves_a_task_that_has_failed_and_an_output_that_is_aborted(
     tmp_path: Path,
 ) -> None:

@@ -95,7 +95,7 @@ async def gives_what_is_forbidden() -> ToolResult:
     return ToolResult(structured={"count": "many"})
 
 
-@requirement("SR-3.3")
+@requirement("SR-3.4.a")
 @pytest.mark.parametrize(
     ("end", "text"),
     [

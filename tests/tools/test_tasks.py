@@ -105,7 +105,7 @@ async def test_an_error_of_a_tool_is_that_of_its_task() -> None:
         assert "result" not in task
 
 
-@requirement("SR-3.3")
+@requirement("SR-3.4.a")
 async def test_a_task_is_cancelled_through_any_server_of_its_store() -> None:
     store = MemoryStore()
     async with calling(slow(store)) as one, calling(slow(store)) as two:
@@ -151,7 +151,7 @@ async def test_a_record_is_not_listed() -> None:
         assert len(templates) == 1
 
 
-@requirement("SR-3.3")
+@requirement("SR-3.4.a")
 async def test_at_the_end_of_a_server_its_tasks_are_cancelled_and_their_outputs_sealed() -> None:
     store = MemoryStore()
     async with calling(slow(store)) as caller:

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from .calling import (
     CALLS,
+    OUTPUTS,
     TASK,
     TASK_CALLS,
     check_call_notification,
@@ -95,6 +96,11 @@ def legacy_version(header: str | None) -> str:
 def check_pushed(message: Message, *, header: str | None = None) -> None:
     """Demands that a message is a notification that a session of the older era is sent."""
     demand(set(message) <= {"jsonrpc", "method", "params"}, "a notification has other members")
+    if message["method"] == OUTPUTS:  # to a call with a member of the note (SR-10.5)
+        params = message["params"]
+        binding = "meta" if STREAM in _meta(params) else "fields"
+        _official(lambda: check_call_notification(OUTPUTS, params, binding=binding))
+        return
     row = (message["method"], legacy_version(header))
     _official(lambda: SERVER_NOTIFICATIONS[row].model_validate(message))
 

@@ -7,12 +7,13 @@ import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client
 import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
 export const STREAM = 'dev.streamres/stream';
-const EXTENSION = 'dev.streamres/streamable-resources';
-const ABOUT = { name: 'tested', version: '1.0.0' };
+export const EXTENSION = 'dev.streamres/streamable-resources';
+export const ABOUT = { name: 'tested', version: '1.0.0' };
 
-// With a binding, `meta` or `fields`, the client declares that it uses streamable resources, and where it wants them.
-export async function connect(kind, target, binding) {
-  const capabilities = binding ? { extensions: { [EXTENSION]: { binding } } } : {};
+// With a binding, `meta` or `fields`, the client declares that it uses streamable resources, and where it wants them;
+// `also` are its other capabilities.
+export async function connect(kind, target, binding, also = {}) {
+  const capabilities = { ...also, ...(binding && { extensions: { [EXTENSION]: { binding } } }) };
   const [Http, Stdio] = kind === 'sdk1' ? [Http1, Stdio1] : [StreamableHTTPClientTransport, StdioClientTransport];
   const client =
     kind === 'sdk1'
