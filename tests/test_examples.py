@@ -59,3 +59,11 @@ def test_a_server_inside_another_is_followed_like_any_other(name: str, path: str
 
         assert server.wait(TIMEOUT_S) == -15
     assert out.startswith(STEPS)
+
+
+def test_what_steers_a_task_is_named_by_the_output_that_answers_it() -> None:
+    assert run("steering.py") == (
+        "because of the call: bridges: there are three kinds\n"
+        "because of wish-1: about cost: the second kind\n"
+        "answered one who had seen some of it\n"
+    )

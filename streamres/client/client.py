@@ -209,6 +209,7 @@ class Client:
         capabilities: Mapping[str, Any] | None = None,
         responses: Mapping[str, Any] | None = None,
         state: str | None = None,
+        basis: Callable[[], str | None] | None = None,
     ) -> CallResult | InputRequired:
         """Calls a tool, and gives its result; cancel it to cancel the call.
 
@@ -219,7 +220,8 @@ class Client:
 
         What the server asks goes to `on_input`, as requests by keys, and its responses go back by the same keys.
         Without it the call ends with `InputRequired`: call again with `responses` and its `state`. `capabilities`
-        says what can be asked, as `{"elicitation": {}}`.
+        says what can be asked, as `{"elicitation": {}}`. `basis` gives the cursor that the caller has seen by now;
+        it goes with the call and with each response, so that the tool knows to what it is an answer (SR-8.4).
 
         Raises:
             RpcError: the server refused, or the task failed.
@@ -233,6 +235,7 @@ class Client:
             on_outputs=on_outputs,
             on_task=on_task,
             on_input=on_input,
+            basis=basis or _nothing_seen,
         )
         return await self._tools.call(
             name,
@@ -252,12 +255,13 @@ class Client:
         on_input: Callable[[Mapping[str, Mapping[str, Any]]], Awaitable[Mapping[str, Any]]] | None = None,
         capabilities: Mapping[str, Any] | None = None,
         responses: Mapping[str, Any] | None = None,
+        basis: Callable[[], str | None] | None = None,
     ) -> CallResult | InputRequired:
         """Waits for the result of a task, as of one that asked, which gets the `responses`; see `call_tool`.
 
         Raises: as `call_tool`.
         """
-        hearing = Hearing(on_task=on_task, on_input=on_input)
+        hearing = Hearing(on_task=on_task, on_input=on_input, basis=basis or _nothing_seen)
         return await self._tools.wait(task_id, hearing, capabilities=capabilities or {}, responses=responses)
 
     async def tool_changes(self) -> AsyncIterator[ToolsChanged]:
@@ -289,3 +293,7 @@ class Client:
                     if message.get("method") == words.TOOLS_CHANGED:
                         yield ToolsChanged()
                 raise ConnectionLost("the server has ended")
+
+
+def _nothing_seen() -> None:
+    return None

@@ -62,6 +62,8 @@ class Hearing:
     on_outputs: Callable[[list[Listed]], Awaitable[None]] | None = None
     on_task: Callable[[Mapping[str, Any]], Awaitable[None]] | None = None
     on_input: Callable[[Mapping[str, Mapping[str, Any]]], Awaitable[Responses]] | None = None
+    basis: Callable[[], str | None] = lambda: None
+    """Gives the cursor that the caller has seen by now (SR-8.4)."""
 
     async def hear(self, message: Mapping[str, Any]) -> None:
         """Takes one message that comes before the result; what is malformed is left out."""
@@ -146,7 +148,7 @@ class Tools:
         spoken = await self._link.settle()
         tasks = tasks and not spoken.is_legacy
         can = _declared(capabilities, partials=hearing.on_partial is not None, tasks=tasks)
-        begun = params = {"name": name, "arguments": dict(arguments)}
+        begun = params = {"name": name, "arguments": dict(arguments), **_seen(hearing)}
         if responses or state is not None:
             params = _again(begun, responses, state)
         known_anew = spoken.is_legacy or not self._link.has_headers
@@ -197,9 +199,8 @@ class Tools:
             while True:
                 if responses:
                     answered |= responses.keys()
-                    await self._ask(
-                        words.TASKS_UPDATE, {"taskId": task_id, "inputResponses": dict(responses)}, asking
-                    )
+                    said = {"taskId": task_id, "inputResponses": dict(responses), **_seen(hearing)}
+                    await self._ask(words.TASKS_UPDATE, said, asking)
                     responses = None
                 if task is None:
                     task = await self._look(task_id, asking)
@@ -262,6 +263,11 @@ def _declared(capabilities: Mapping[str, Any], *, partials: bool, tasks: bool) -
     if tasks:
         said["extensions"] = {**said.get("extensions", {}), words.TASKS_EXTENSION: {}}
     return said
+
+
+def _seen(hearing: Hearing) -> dict[str, str]:
+    basis = hearing.basis()
+    return {} if basis is None else {"basis": basis}
 
 
 def _again(begun: Mapping[str, Any], responses: Responses, state: str | None) -> dict[str, Any]:
