@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path  # noqa: TC003 - typer reads the annotations
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,23 +12,23 @@ from streamres.cli import words
 from streamres.cli.check import check
 from streamres.cli.doctor import doctor
 from streamres.cli.gc import gc
-from streamres.limits import BUFFER_BYTES, SPOOL_BYTES
-
-_HOST: Final = "127.0.0.1"
-_PORT: Final = 8765
+from streamres.cli.options import (
+    HOST,
+    PORT,
+    HistoryBytes,
+    HistoryS,
+    LogFormat,
+    OptionalHost,
+    OptionalPort,
+    Stdio,
+    Store,
+)
+from streamres.limits import BUFFER_BYTES, SPOOL_BYTES, TASK_AFTER_S
 
 _Host = Annotated[str, typer.Option(help="Address to listen on.")]
 _Port = Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)]
 _Kind = Annotated[
     Literal["text", "blob"], typer.Option(help="text: UTF-8, anything else as U+FFFD; blob: the very bytes.")
-]
-_Store = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Where to keep it: memory:, sqlite:PATH or nats://HOST:PORT.",
-        show_default="sqlite: in your data folder",
-    ),
 ]
 _Url = Annotated[str, typer.Argument(help="The server, as http://127.0.0.1:8765/mcp.", show_default=False)]
 
@@ -47,8 +47,8 @@ def _run(
     command: Annotated[list[str], typer.Argument(help="The command and its arguments.", show_default=False)],
     uri: Annotated[str | None, typer.Option(help="URI of the log.", show_default="run://local/…")] = None,
     kind: _Kind = "text",
-    host: _Host = _HOST,
-    port: _Port = _PORT,
+    host: _Host = HOST,
+    port: _Port = PORT,
     linger: Annotated[float, typer.Option(help="Seconds to serve the log after the end.", min=0)] = 0,
     pty: Annotated[
         bool | None,
@@ -112,34 +112,13 @@ def _ls(url: _Url) -> None:
 
 @app.command("serve")
 def _serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            help="Port to listen on; 0 takes a free one.",
-            min=0,
-            max=65535,
-            show_default="8765; none with --stdio",
-        ),
-    ] = None,
-    history_bytes: Annotated[
-        int | None,
-        typer.Option(help="Deltas to keep of each resource, in bytes.", min=1, metavar="N", show_default="all"),
-    ] = None,
-    history_s: Annotated[
-        float | None,
-        typer.Option(
-            "--history-s", help="Seconds for which a cursor stays good.", min=0, metavar="S", show_default="always"
-        ),
-    ] = None,
-    stdio: Annotated[
-        bool, typer.Option("--stdio", help="Serve the client that started this, on standard input and output.")
-    ] = False,
-    store: _Store = None,
-    log_format: Annotated[
-        Literal["json", "text"] | None,
-        typer.Option(help="Write a line to standard error for each event.", show_default="failures alone"),
-    ] = None,
+    host: OptionalHost = None,
+    port: OptionalPort = None,
+    history_bytes: HistoryBytes = None,
+    history_s: HistoryS = None,
+    stdio: Stdio = False,
+    store: Store = None,
+    log_format: LogFormat = None,
 ) -> None:
     """Serve what is kept, and what others push; /healthz and /metrics say how it is.
 
@@ -156,12 +135,59 @@ def _serve(
     if log_format is not None:
         write_logs(log_format)
     if not stdio:
-        raise typer.Exit(
-            serve(host=host or _HOST, port=_PORT if port is None else port, store=store, limits=limits)
-        )
+        raise typer.Exit(serve(host=host or HOST, port=PORT if port is None else port, store=store, limits=limits))
     if port is None and host is not None:
         raise typer.BadParameter("with --stdio it needs --port", param_hint="--host")
-    raise typer.Exit(serve_stdio(host=host or _HOST, port=port, store=store, limits=limits))
+    raise typer.Exit(serve_stdio(host=host or HOST, port=port, store=store, limits=limits))
+
+
+@app.command("bridge", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False})
+def _bridge(
+    upstream: Annotated[
+        list[str],
+        typer.Argument(
+            help="The URL of the other server; or, after --, the command that is it.", show_default=False
+        ),
+    ],
+    host: OptionalHost = None,
+    port: OptionalPort = None,
+    history_bytes: HistoryBytes = None,
+    history_s: HistoryS = None,
+    stdio: Stdio = False,
+    store: Store = None,
+    log_format: LogFormat = None,
+    task_after: Annotated[
+        float,
+        typer.Option(
+            "--task-after-s", help="Seconds until a call becomes a task, for clients that take tasks.", min=0
+        ),
+    ] = TASK_AFTER_S,
+) -> None:
+    """Offer the tools of another MCP server, and keep what they put out while they work.
+
+    Whoever comes later reads and follows it from the beginning, as many as want to. The other server needs nothing
+    for that: partial results (SEP-2998), progress and tasks are taken as they come.
+    """
+    from streamres.cli.bridge import bridge
+    from streamres.cli.keeping import default_store
+    from streamres.limits import Limits
+    from streamres.observe import write_logs
+
+    if log_format is not None:
+        write_logs(log_format)
+    if stdio and port is None and host is not None:
+        raise typer.BadParameter("with --stdio it needs --port", param_hint="--host")
+    raise typer.Exit(
+        bridge(
+            upstream,
+            host=host or HOST,
+            port=PORT if port is None and not stdio else port,
+            stdio=stdio,
+            store=store or default_store(),
+            limits=Limits(history_bytes=history_bytes, history_s=history_s),
+            task_after_s=task_after,
+        )
+    )
 
 
 @app.command("push")

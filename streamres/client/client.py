@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from streamres.client.connection import Connection, Timeouts
 from streamres.client.follow import PAGE_BYTES, follow
+from streamres.client.hearing import Hearing
 from streamres.client.stdio import StdioConnection
-from streamres.client.tools import Hearing, Tools
+from streamres.client.tools import Tools
 from streamres.client.wire import (
     ListChanged,
     Listed,

@@ -7,9 +7,7 @@ task gets `tasks/cancel`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio
@@ -19,26 +17,24 @@ from streamres.client.calls import (
     CallResult,
     InputRequired,
     OfferedTool,
-    Partial,
-    Progress,
     call_result,
     input_required,
     offered,
-    partial_of,
-    progress_of,
     requests_of,
     tools_page,
 )
 from streamres.client.messages import refusal
 from streamres.client.request import PLAIN, Asking
-from streamres.client.wire import Listed, listed
 from streamres.errors import ConnectionLost, ProtocolError, RpcError, StreamresError, TaskCancelled
 from streamres.protocol import words
 from streamres.protocol.error_codes import HEADER_MISMATCH
 from streamres.protocol.parameters import HeaderArgument, argument_headers
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from streamres.client.connection import Timeouts
+    from streamres.client.hearing import Hearing, Responses
     from streamres.client.request import Spoken
 
 logger = logging.getLogger("streamres.client")
@@ -49,44 +45,6 @@ POLL_MS: Final = 1_000
 _LEAST_POLL_MS: Final = 50
 _PARTING_S: Final = 5.0
 """Seconds in which a server is told that a task is not wanted any more."""
-
-Responses = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hearing:
-    """Who is told what during a call; each is waited for."""
-
-    on_progress: Callable[[Progress], Awaitable[None]] | None = None
-    on_partial: Callable[[Partial], Awaitable[None]] | None = None
-    on_outputs: Callable[[list[Listed]], Awaitable[None]] | None = None
-    on_task: Callable[[Mapping[str, Any]], Awaitable[None]] | None = None
-    on_input: Callable[[Mapping[str, Mapping[str, Any]]], Awaitable[Responses]] | None = None
-    basis: Callable[[], str | None] = lambda: None
-    """Gives the cursor that the caller has seen by now (SR-8.4)."""
-
-    async def hear(self, message: Mapping[str, Any]) -> None:
-        """Takes one message that comes before the result; what is malformed is left out."""
-        params = message.get("params")
-        if not isinstance(params, dict):
-            return
-        match message.get("method"):
-            case words.PROGRESS if self.on_progress is not None:
-                if (progress := progress_of(params)) is not None:
-                    await self.on_progress(progress)
-            case words.PARTIAL_RESULT if self.on_partial is not None:
-                if (partial := partial_of(params)) is not None:
-                    await self.on_partial(partial)
-                else:
-                    logger.warning("a partial result is malformed, and left out")
-            case words.OUTPUTS if self.on_outputs is not None:
-                await self.on_outputs(outputs_of(params))
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """The members by which a call asks for all this."""
-        wanted = {"progressToken": self.on_progress, "partialResultToken": self.on_partial}
-        return tuple(name for name, callback in wanted.items() if callback is not None)
 
 
 class Link(Protocol):
@@ -244,16 +202,6 @@ class Tools:
 
     async def _ask(self, method: str, params: Mapping[str, Any], asking: Asking = PLAIN) -> dict[str, Any]:
         return _outcome(await self._link.exchange(method, params, asking))
-
-
-def outputs_of(members: Mapping[str, Any]) -> list[Listed]:
-    """Gives the outputs that a notification or a task names (SR-8.2); none where they are malformed."""
-    links = members.get("outputs")
-    try:
-        return [listed(link) for link in links] if isinstance(links, list) else []
-    except ProtocolError as exc:
-        logger.warning("the outputs of a call are malformed, and left out: %s", exc)
-        return []
 
 
 def _declared(capabilities: Mapping[str, Any], *, partials: bool, tasks: bool) -> dict[str, Any]:

@@ -34,6 +34,11 @@ class Output(Resource):
         self.spend(len(encode_given(operations)))
         await super().patch(operations, cause=cause)
 
+    async def replace(self, content: str | bytes | JsonValue) -> None:
+        """Puts other content in place; see `Resource.replace`."""
+        self.spend(len(encode_given(content)) if self.kind == "json" else len(content))
+        await super().replace(content)
+
     async def _append(self, data: bytes, *, seal: Seal | None = None, cause: str | None = None) -> None:
         self.spend(len(data))
         await super()._append(data, seal=seal, cause=cause)

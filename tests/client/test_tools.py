@@ -280,6 +280,38 @@ async def test_a_task_is_looked_at_to_its_end_and_asks_each_question_once() -> N
         assert raised.value.code == -32602
 
 
+async def test_a_question_that_is_still_there_after_its_answer_is_not_asked_again() -> None:
+    updates: list[dict[str, Any]] = []
+
+    def lie(request: dict[str, Any]) -> bytes:
+        asking = {**WORKING, "status": "input_required", "inputRequests": {"a": {"method": "roots/list"}}}
+        match request["method"]:
+            case "tools/call":
+                return result(request, {"resultType": "task", **asking})
+            case "tasks/update":
+                updates.append(request["params"]["inputResponses"])
+                return result(request, {"resultType": "complete"})
+            case "tasks/get" if len(looks) < 3:
+                looks.append(request["params"]["taskId"])
+                return result(request, answer(request, **asking))
+            case "tasks/get":
+                return result(
+                    request, answer(request, **{**WORKING, "status": "completed", "result": {"content": []}})
+                )
+            case _:
+                return result(request, answer(request, tools=[]))
+
+    async def give(requests: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        return {key: {"roots": []} for key in requests}
+
+    looks: list[str] = []
+    async with lying(lie) as url, Client(url) as client:
+        with anyio.fail_after(5):
+            await client.call_tool("work", tasks=True, on_input=give)
+    assert updates == [{"a": {"roots": []}}]
+    assert looks == ["t"] * 3
+
+
 async def test_a_task_that_fails_or_is_cancelled_is_an_error() -> None:
     server = Server("test")
     began = anyio.Event()
