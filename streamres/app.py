@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -33,6 +33,7 @@ from streamres.transport import Guard, HttpEndpoint, StdioPeer, bind, claim_stan
 if TYPE_CHECKING:
     import socket
     from collections.abc import AsyncIterator, Callable, Collection, Mapping
+    from contextlib import AbstractContextManager
 
     from streamres.model import Audience, Kind
     from streamres.model.json_value import JsonValue
@@ -70,14 +71,14 @@ class Server:
         self._spans = spans(self._version)
         self._observed = ObservedStore(self.store, self._spans)
         self._name = name
-        held = self.store
+        self._lease = partial(lease, self.store.path) if isinstance(self.store, SqliteStore) else None
         self._toolbox = Toolbox(
             self._observed,
             self.limits,
             name=name,
             version=self._version,
             key=secret,
-            lease=partial(lease, held.path) if isinstance(held, SqliteStore) else None,
+            lease=self._lease,
         )
         self._dispatchers: set[Dispatcher] = set()
 
@@ -116,6 +117,13 @@ class Server:
             audience=audience,
             make=Resource,
         )
+
+    def hold(self, uri: str) -> AbstractContextManager[None]:
+        """Holds a resource while the context lasts: if this process is killed, whoever serves the file seals it.
+
+        In other stores than a file nothing is held.
+        """
+        return nullcontext() if self._lease is None else self._lease(uri)
 
     def tool(
         self,

@@ -149,3 +149,23 @@ async def test_a_host_starts_the_server_with_a_tool_and_calls_it(tmp_path: Path)
     assert text.text == "built docs"
     assert steps == ["step 1", "step 2", "step 3"]
     assert log.contents[0].text == "docs: step 1 of 3\ndocs: step 2 of 3\ndocs: step 3 of 3\n"
+
+
+async def test_a_host_with_nothing_but_tools_runs_a_build_and_reads_its_log(tmp_path: Path) -> None:
+    found = re.search(r"```toml\n(.*?)```", README, re.DOTALL)
+    assert found is not None
+    (tmp_path / "builds.toml").write_text(found[1].replace('"make", "test"', '"echo", "made"'))
+    arguments = json.loads(re.findall(r"```json\n(.*?)\n```", README, re.DOTALL)[-1])["mcpServers"]["builds"][
+        "args"
+    ]
+    options = ["--store", "memory:"]
+    command = ["-m", "streamres", *arguments[:-1], str(tmp_path / arguments[-1]), *options]
+    with anyio.fail_after(TIMEOUT_S):
+        async with Client(StdioServerParameters(command=sys.executable, args=command)) as client:
+            done = await client.call_tool("run_build", {"name": "test", "arguments": {"target": "all"}})
+            uri = done.structured_content["uri"]
+            read = await client.call_tool("read_output", {"uri": uri})
+            refused = await client.call_tool("run_build", {"name": "test", "arguments": {"target": "x; id"}})
+
+    assert (done.structured_content["exit_code"], read.content[0].text) == (0, "made TARGET=all\n")
+    assert refused.is_error

@@ -118,6 +118,10 @@ def _serve(
     history_s: HistoryS = None,
     stdio: Stdio = False,
     store: Store = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="Offer its builds as tools; see examples/builds.toml."),
+    ] = None,
     log_format: LogFormat = None,
 ) -> None:
     """Serve what is kept, and what others push; /healthz and /metrics say how it is.
@@ -135,10 +139,11 @@ def _serve(
     if log_format is not None:
         write_logs(log_format)
     if not stdio:
-        raise typer.Exit(serve(host=host or HOST, port=PORT if port is None else port, store=store, limits=limits))
+        port = PORT if port is None else port
+        raise typer.Exit(serve(host=host or HOST, port=port, store=store, limits=limits, config=config))
     if port is None and host is not None:
         raise typer.BadParameter("with --stdio it needs --port", param_hint="--host")
-    raise typer.Exit(serve_stdio(host=host or HOST, port=port, store=store, limits=limits))
+    raise typer.Exit(serve_stdio(host=host or HOST, port=port, store=store, limits=limits, config=config))
 
 
 @app.command("bridge", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False})

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 
 FAILED: Final = 1
+USAGE: Final = 2
+"""Exit code where what was given cannot be meant."""
 OWN_FAILURE: Final = 125
 """Exit code of `run` for a failure of its own, as `env`, `timeout` and `docker run` have it."""
 INTERRUPTED: Final = 130

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
+from streamres.protocol.calls import declares_tasks
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -29,6 +31,10 @@ class Call(Protocol):
         self, name: str, kind: Kind, uri: str | None, about: About, value: JsonValue = None
     ) -> Resource:
         """Makes an output."""
+        ...
+
+    async def link(self, resource: Resource) -> None:
+        """Names a resource of somebody else's."""
         ...
 
     async def tell(self, value: float, total: float | None, message: str | None) -> None:
@@ -69,6 +75,11 @@ class Context:
         """What came with the call as `inputResponses`; most tools get it from `ask`."""
         self.state = state
         """What came with it as `requestState`, for a tool that `passes_on`."""
+
+    @property
+    def takes_tasks(self) -> bool:
+        """Says whether the caller takes tasks, and so can wait for as long as it takes."""
+        return declares_tasks(self.capabilities)
 
     async def text(
         self,
@@ -129,6 +140,10 @@ class Context:
         """Makes an output that is a document, `value` at first; see `text`."""
         about: About = {"title": title, "description": description, "audience": audience}
         return await self._call.output(name, "json", uri, about, value)
+
+    async def link(self, resource: Resource) -> None:
+        """Names a resource as an output that goes on when the call ends, and is not sealed with it."""
+        await self._call.link(resource)
 
     async def progress(self, value: float, total: float | None = None, message: str | None = None) -> None:
         """Tells a caller that listens how far the work is; `value` grows. Of a task, `message` is its status."""

@@ -48,8 +48,8 @@ class Outputs:
     """The outputs of the call whose id is in the URIs that were given to none."""
 
     def __init__(self, store: Store, limits: Limits, call_id: str, lease: Lease | None) -> None:
-        self.made: list[Resource] = []
-        """All of them."""
+        self._made: list[Resource] = []
+        self._named: list[Resource] = []
         self._store = store
         self._limits = limits
         self._left_bytes = limits.output_bytes
@@ -60,7 +60,7 @@ class Outputs:
     @property
     def uris(self) -> list[str]:
         """Their URIs."""
-        return [output.uri for output in self.made]
+        return [output.uri for output in self._named]
 
     @property
     def own_uris(self) -> list[str]:
@@ -75,12 +75,17 @@ class Outputs:
         made.spend = self._spend
         if self._lease is not None:
             self._leases.enter_context(self._lease(made.uri))
-        self.made.append(made)
+        self._made.append(made)
+        self._named.append(made)
         return made
+
+    def name(self, resource: Resource) -> None:
+        """Adds a resource that goes on without the call, and is not sealed with it."""
+        self._named.append(resource)
 
     async def seal(self, state: Seal) -> None:
         """Seals those that are open."""
-        for output in self.made:
+        for output in self._made:
             if output.state == "open":
                 with suppress(ResourceSealed, ResourceNotFound):
                     await output.seal(state)

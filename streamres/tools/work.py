@@ -156,12 +156,20 @@ class Work:
     ) -> Resource:
         """Makes an output; see `Context.text`."""
         made = await self.outputs.make(name, kind, uri, about, value)
+        await self._name(made)
+        return made
+
+    async def link(self, resource: Resource) -> None:
+        """Names a resource; see `Context.link`."""
+        self.outputs.name(resource)
+        await self._name(resource)
+
+    async def _name(self, made: Resource) -> None:
         self._has_output.set()
         if self.record is not None:
             await self.record.named(made)
         elif self._teller is not None:
             self._teller.named(made)
-        return made
 
     async def tell(self, value: float, total: float | None, message: str | None) -> None:
         """Tells how far it is; see `Context.progress`."""
