@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Final
@@ -11,7 +12,8 @@ import anyio
 
 from streamres.cli import words
 from streamres.client.push import Producer
-from streamres.errors import ConnectionLost, StreamresError
+from streamres.client.uploads import Uploads
+from streamres.errors import ConnectionLost, DeltaError, LimitExceeded, RpcError, StreamresError
 from streamres.limits import BUFFER_BYTES, SPOOL_BYTES
 
 if TYPE_CHECKING:
@@ -40,8 +42,8 @@ class Options:
 def push(url: str, uri: str, options: Options) -> int:
     """Appends all of standard input, seals, and gives the exit code.
 
-    Interrupted, it seals as aborted; with a spool it leaves the resource open, for the next push with that. To
-    json, each line is a patch.
+    Interrupted or refused midway, it seals as aborted; with a spool it leaves the resource open, for the next push
+    with that. To json, each line is a patch.
     """
     try:
         return anyio.run(_push, url, uri, options, backend_options={"use_uvloop": True})
@@ -53,8 +55,6 @@ def push(url: str, uri: str, options: Options) -> int:
 
 
 async def _push(url: str, uri: str, options: Options) -> int:
-    interrupted = False
-    failure: StreamresError | None = None
     producer = Producer(
         url,
         uri,
@@ -66,6 +66,18 @@ async def _push(url: str, uri: str, options: Options) -> int:
         on_full=options.on_full,
         on_fault=_say_fault,
     )
+    try:
+        return await _deliver(producer, options)
+    except StreamresError as exc:
+        # Only now that the producer has ended: it would have gone on with what follows.
+        if options.spool is None and producer.sent_bytes and _cuts(exc):
+            await _abort(url, uri, options.kind)
+        raise
+
+
+async def _deliver(producer: Producer, options: Options) -> int:
+    interrupted = False
+    failure: StreamresError | None = None
     async with producer:
         async with anyio.create_task_group() as group:
 
@@ -92,6 +104,23 @@ async def _push(url: str, uri: str, options: Options) -> int:
         if interrupted and options.spool is not None:
             words.say(f"{producer.waiting_bytes} bytes are left in {options.spool}; push with it again to go on")
     return words.INTERRUPTED if interrupted else 0
+
+
+def _cuts(exc: StreamresError) -> bool:
+    """Whether content was refused, and not this producer: another that took over from it goes on."""
+    if isinstance(exc, RpcError):
+        return isinstance(exc.data, dict) and exc.data.get("reason") in ("invalid_content", "limit")
+    return isinstance(exc, DeltaError | LimitExceeded)
+
+
+async def _abort(url: str, uri: str, kind: Kind) -> None:
+    """Says of what is there that its rest does not come; its readers would wait for it for ever."""
+    uploads = Uploads(url)
+    try:
+        with suppress(StreamresError):
+            await uploads.append({"uri": uri, "kind": kind, "seal": "aborted"}, b"")
+    finally:
+        await uploads.close()
 
 
 async def _take_all(producer: Producer) -> None:

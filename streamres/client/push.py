@@ -144,6 +144,11 @@ class Producer:
         return self._backlog.waiting
 
     @property
+    def sent_bytes(self) -> int:
+        """Bytes that were acknowledged in this process."""
+        return self._delivery.sent_bytes
+
+    @property
     def replaced_bytes(self) -> int:
         """Bytes that were not UTF-8 and stand as U+FFFD (SR-2.1)."""
         return self._delivery.replaced_bytes
