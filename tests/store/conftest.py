@@ -17,6 +17,8 @@ from streamres.store.sqlite import SqliteStore
 from . import nats_server
 from .scene import URI, described
 
+pytest.register_assert_rewrite("store.both", "store.by_hand")  # what differs is shown, as in a test
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from contextlib import AbstractAsyncContextManager
@@ -63,6 +65,13 @@ BACKENDS: dict[str, Callable[[Limits], AbstractAsyncContextManager[Store]]] = {
     "nats": nats,
     "nats-cluster": nats_cluster,
 }
+
+
+@pytest.fixture
+async def address() -> AsyncIterator[str]:
+    """The address of a stream on a NATS server that is not there yet."""
+    async with nats_server.empty_stream("single") as address:
+        yield address
 
 
 @pytest.fixture(params=list(BACKENDS.values()), ids=list(BACKENDS))

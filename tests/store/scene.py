@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from streamres.model import AppendNumber, Description
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 URI = "build://7/log"
 OTHER = "build://8/log"
 NOWHERE = "build://9/log"
+
+IN_MEMORY = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
+"""For files of which only the content counts, and not what is on the disk when: thousands there take minutes."""
 
 
 class OpenStore(Protocol):

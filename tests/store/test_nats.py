@@ -3,135 +3,24 @@
 from __future__ import annotations
 
 import json
-import random
-import subprocess
-import sys
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 
 import anyio
-import nats
 import pytest
-from nats.js.api import DiscardPolicy, StreamConfig
 from requirement import requirement
 
 from streamres import Client, Server
-from streamres.errors import ResourceExists, ResourceNotFound, RevisionConflict, StoreError, StreamresError
+from streamres.errors import ResourceExists, RevisionConflict
 from streamres.limits import Limits
-from streamres.model import KINDS, Description, Kind, Patch
-from streamres.store.nats import NatsStore
-from streamres.store.nats.address import Address
-from streamres.store.nats.messages import PartsRef
-from streamres.store.nats.parts import KEPT_S, Parts, encode_part
-from streamres.store.opening import open_store
+from streamres.model import Description
 
-from . import nats_server
-from .scene import OTHER, URI, content, described, head_of, number, text_of, uris
+from .nats_work import Work, opened, told, until_same
+from .scene import OTHER, URI, content, described, head_of, number, uris
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from streamres.model import Head, Position
+    from streamres.model import Head
     from streamres.store import Store
-
-
-@pytest.fixture
-async def address() -> AsyncIterator[str]:
-    async with nats_server.empty_stream("single") as address:
-        yield address
-
-
-@asynccontextmanager
-async def opened(address: str, count: int, **options: Any) -> AsyncIterator[list[NatsStore]]:  # noqa: ANN401
-    async with AsyncExitStack() as stack:
-        yield [await stack.enter_async_context(NatsStore.open(address, **options)) for _ in range(count)]
-
-
-async def until_same(stores: Sequence[Store]) -> None:
-    """Waits until each has what the first has."""
-    first, *others = stores
-    for store in others:
-        with store.watch(await uris(first), list_changed=True) as watch:
-            while await store.list(limit=1_000) != await first.list(limit=1_000):
-                await watch.wait()
-                watch.take()
-                watch.take_list_changed()
-
-
-async def told(store: Store, positions: dict[str, list[Position]]) -> list[object]:
-    """What a store says of every resource, and since every position that there ever was."""
-    said: list[object] = [await store.list(limit=1_000)]
-    for uri, since in positions.items():
-        for position in [None, *since]:
-            try:
-                reading = await store.read(uri, position)
-            except ResourceNotFound:
-                said.append((uri, "is not there"))
-                break
-            step = reading.step
-            data = step.operations if isinstance(step, Patch) else text_of(reading)
-            said.append((uri, position, step.stop, data, reading.state, reading.digest, reading.reset))
-            said.append(reading.causes)
-    return said
-
-
-class Work:
-    """Writes of every kind, one after another, as chance has it."""
-
-    def __init__(self, seed: int) -> None:
-        self.positions: dict[str, list[Position]] = {}
-        self._rng = random.Random(seed)
-        self._seqs: dict[tuple[str, str], int] = {}
-
-    async def step(self, store: Store, producer: str) -> None:
-        """Makes one write; what is refused, because another was first, is made by nobody."""
-        rng = self._rng
-        kind: Kind = rng.choice(KINDS)
-        uri = f"build://{kind}/{rng.randint(1, 3)}"
-        try:
-            head = await self._write(store, Description(uri=uri, name=kind, kind=kind), producer)
-        except StreamresError:
-            return
-        if head is not None:
-            self.positions.setdefault(uri, []).append(head.position)
-
-    async def _write(self, store: Store, what: Description, producer: str) -> Head | None:
-        rng, uri = self._rng, what.uri
-        cause = rng.choice([None, "a", "b"])
-        match rng.randint(0, 42):
-            case 41 | 42:
-                await store.remove(uri)
-                return None
-            case 0:
-                return await store.append(uri, b"", seal="complete")
-            case 1 | 2:
-                return await store.replace(uri, b"[]" if what.kind == "json" else b"new\n")
-            case 3:
-                return await store.create(what, b"[0]" if what.kind == "json" else b"first\n")
-            case 4 | 5:
-                await store.compact(uri, rng.randint(0, 20))
-                return None
-            case 6:
-                return await store.append(uri, self._data(what.kind), expected_revision=rng.randint(0, 5))
-            case 7 | 8 | 9:
-                seq = self._seqs.get((uri, producer), 0)
-                mine = number(seq, producer=producer)
-                head = await store.append(uri, self._data(what.kind), number=mine, cause=cause)
-                self._seqs[uri, producer] = seq + 1
-                return head
-            case _:
-                return await store.append(uri, self._data(what.kind), create=what, cause=cause)
-
-    def _data(self, kind: Kind) -> bytes:
-        count = self._rng.randint(1, 200)
-        match kind:
-            case "text":
-                return "é😀\n".encode() * count
-            case "blob":
-                return self._rng.randbytes(count)
-            case "json":
-                op = "replace" if self._rng.random() < 0.3 else "add"
-                return json.dumps([{"op": op, "path": "" if op == "replace" else "/-", "value": [count]}]).encode()
 
 
 @requirement("S1")
@@ -281,87 +170,3 @@ async def test_what_one_server_took_another_with_lower_limits_serves(address: st
             await one.append(URI, patch, number=number(0))
             await until_same([one, low])
             assert await content(low) == await content(one)
-
-
-def test_an_address_names_servers_and_a_stream_and_hides_passwords() -> None:
-    whole = Address.parse("nats://user:secret@a:1,b:2/logs")
-
-    assert whole == Address(servers=("nats://user:secret@a:1", "nats://b:2"), stream="logs")
-    assert Address.parse("nats://a:1").stream == "streamres"
-    assert "secret" not in whole.shown
-    for wrong in ("nats:a", "nats://", "nats:///logs", "nats://a/b.c", "nats://u:secret@a/b c"):
-        with pytest.raises(StoreError) as caught:
-            Address.parse(wrong)
-        assert "secret" not in str(caught.value)
-
-
-async def test_a_store_is_opened_by_its_address(address: str) -> None:
-    async with open_store(address, Limits()) as store:
-        await store.create(described(URI))
-        assert await uris(store) == [URI]
-
-
-async def test_where_nobody_listens_the_address_is_named(free_port: int) -> None:
-    with anyio.fail_after(10), pytest.raises(StoreError, match=f"127.0.0.1:{free_port}/streamres: .*"):
-        async with NatsStore.open(f"nats://127.0.0.1:{free_port}", open_s=0.2):
-            pass
-
-
-def test_without_nats_py_everything_else_imports_and_the_store_says_how_to_get_it() -> None:
-    code = (
-        "import sys; sys.modules['nats'] = None\n"
-        "import anyio, streamres\n"
-        "from streamres.store.opening import open_store\n"
-        "async def main():\n"
-        "    async with open_store('nats://127.0.0.1:1', streamres.Limits()): pass\n"
-        "try: anyio.run(main)\n"
-        "except streamres.StreamresError as exc: print(exc)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-
-    assert "pip install 'streamres[nats]'" in done.stdout
-
-
-async def test_a_stream_that_would_forget_is_refused(address: str) -> None:
-    servers, _, name = address.rpartition("/")
-    async with await nats.connect(servers) as client:
-        subjects = Address.parse(address).subjects
-        await client.jetstream().add_stream(
-            StreamConfig(
-                name=name, subjects=subjects, max_age=60.0, allow_rollup_hdrs=True, discard=DiscardPolicy.NEW
-            )
-        )
-
-    with pytest.raises(StoreError, match="max_age"):
-        async with NatsStore.open(address):
-            pass
-
-
-@requirement("SR-5.5.b")
-async def test_where_a_message_was_removed_nothing_is_served_in_its_place(address: str) -> None:
-    servers, _, name = address.rpartition("/")
-    async with opened(address, 1) as (store,):
-        for data in (b"a", b"b", b"c"):
-            await store.append(URI, data, create=described(URI))
-        async with await nats.connect(servers) as client:
-            await client.jetstream().delete_msg(name, 2)
-
-        assert await content(store) == b"abc"
-        with pytest.raises(StoreError, match="messages were removed"):
-            async with NatsStore.open(address):
-                pass
-
-
-def test_parts_without_a_message_are_dropped_by_the_time_of_the_stream() -> None:
-    parts = Parts()
-    dead, late, whole = (letter * 32 for letter in "abc")
-    for id_, at in ((dead, 0.0), (late, 1.0), (whole, 2.0)):
-        parts.add("s", int(at) + 1, at, encode_part(id_, 1, b"second"))
-        parts.add("s", int(at) + 1, at, encode_part(id_, 0, b"first "))
-
-    assert parts.oldest("s") == 1
-    assert parts.take(PartsRef(whole, 2), KEPT_S + 0.5) == b"first second"
-    assert parts.oldest("s") == 2
-    assert parts.take(PartsRef(late, 2), KEPT_S + 1.5) is None
-    assert parts.take(PartsRef(dead, 1), KEPT_S + 1.5) is None
-    assert len(parts) == 0

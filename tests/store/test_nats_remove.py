@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import anyio
@@ -16,18 +15,11 @@ from streamres.store.nats import NatsStore, messages
 from streamres.store.nats.address import Address
 from streamres.store.nats.parts import encode_part
 
-from . import nats_server
 from .scene import OTHER, URI, content, described, head_of, number, uris
 from .test_nats_loss import until_same as until_at_one
 
 LARGE = b"x" * 900_000
 """More than goes into one message."""
-
-
-@pytest.fixture
-async def address() -> AsyncIterator[str]:
-    async with nats_server.empty_stream("single") as address:
-        yield address
 
 
 async def kept(address: str, uri: str = URI) -> tuple[int, int]:

@@ -14,7 +14,8 @@ from requirement import requirement
 from streamres.model import Append, Description, Kind, Patch
 from streamres.store.nats import NatsStore
 from streamres.store.nats.address import Address
-from streamres.store.nats.parts import encode_part
+from streamres.store.nats.messages import PartsRef
+from streamres.store.nats.parts import KEPT_S, Parts, encode_part
 
 from . import nats_server
 from .scene import OTHER, URI, content, described, head_of, number, text_of, uris
@@ -199,3 +200,18 @@ async def test_messages_are_rolled_up_by_themselves_where_they_take_much_more_th
         await two.append(URI, b"end")
         async with NatsStore.open(address) as fresh:
             assert await content(fresh) == await content(two) == expected + b"end"
+
+
+def test_parts_without_a_message_are_dropped_by_the_time_of_the_stream() -> None:
+    parts = Parts()
+    dead, late, whole = (letter * 32 for letter in "abc")
+    for id_, at in ((dead, 0.0), (late, 1.0), (whole, 2.0)):
+        parts.add("s", int(at) + 1, at, encode_part(id_, 1, b"second"))
+        parts.add("s", int(at) + 1, at, encode_part(id_, 0, b"first "))
+
+    assert parts.oldest("s") == 1
+    assert parts.take(PartsRef(whole, 2), KEPT_S + 0.5) == b"first second"
+    assert parts.oldest("s") == 2
+    assert parts.take(PartsRef(late, 2), KEPT_S + 1.5) is None
+    assert parts.take(PartsRef(dead, 1), KEPT_S + 1.5) is None
+    assert len(parts) == 0
