@@ -10,6 +10,7 @@ import typer
 
 from streamres.cli import words
 from streamres.cli.check import check
+from streamres.cli.compare import compare
 from streamres.cli.doctor import doctor
 from streamres.cli.gc import gc
 from streamres.cli.options import (
@@ -245,6 +246,7 @@ def _push(
 
 
 app.command("check")(check)
+app.command("compare")(compare)
 app.command("doctor")(doctor)
 app.command("gc")(gc)
 

@@ -18,7 +18,7 @@ from requirement import requirement
 from cli.cutting_proxy import cutting
 from cli.program import TIMEOUT_S, environment, line_of, live, sha256, started, streamres, written
 
-ROUNDS = int(os.environ.get("STREAMRES_KILL_ROUNDS", "20"))
+ROUNDS = int(os.environ.get("STREAMRES_KILL_ROUNDS", "8"))
 """Deaths in the test of deaths; more of them find more."""
 
 URI = "build://7/log"
