@@ -17,7 +17,7 @@ from streamres.model import decode_cursor
 ROOT = Path(__file__).parent.parent
 NOTE = (ROOT / "spec-notes" / "streamable-resources.md").read_text()
 FRAMES = paths()
-INVARIANTS = re.compile(r"[CMPSTV][1-7]")
+INVARIANTS = re.compile(r"[CKMPSTV][1-7]")
 
 
 def clauses() -> set[str]:

@@ -75,6 +75,8 @@ class _Judge:
         self._seen: dict[int, float] = {}
         self._exact = 0
         """The version that the copy was at last."""
+        self._guessed = False
+        """The copy has been another than any version since, and how it came to be is judged already."""
         self._value: Value = None
 
     def judge(self, timeline: Timeline, hit: Sequence[int]) -> Verdict:
@@ -144,13 +146,15 @@ class _Judge:
             count = next((count for count in known[:until] if count >= self._exact), known[until - 1])
             if count < self._exact:
                 self._flaw("disordered")
-            self._exact = count
+            self._exact, self._guessed = count, False
             self._have(range(count), shown.at)
             if self._alignment is not None:
                 self._alignment.stand(count)
             return _key(value) == _key(self._work.values[committed])
         if self._alignment is None:
-            self._guess(value, committed)
+            if not self._guessed:
+                self._guess(value, committed)
+            self._guessed = True
         else:
             self._align(value, before, committed, shown.at)
         return False
