@@ -40,6 +40,10 @@ class Argument:
     """Whether a word of the command may begin with a value that begins with `-`, and so look like an option."""
 
     def described(self) -> str:
+        """Gives what a model is told of it, with its name."""
+        return f"{self.name}: {self.says()}"
+
+    def says(self) -> str:
         """Gives what a model is told of it."""
         says = [self.type if not self.choices else " | ".join(map(str, self.choices))]
         if self.pattern is not None:
@@ -48,7 +52,7 @@ class Argument:
             says.append(f"default {self.default}")
         if self.description is not None:
             says.append(self.description)
-        return f"{self.name}: {', '.join(says)}"
+        return ", ".join(says)
 
     def refusal(self, value: object) -> str | None:
         """Gives why a value is none of it; None where it is one."""
@@ -86,10 +90,14 @@ def command_of(
             raise ToolError(f"the argument {name} {why}")
         values[name] = str(value).lower() if isinstance(value, bool) else str(value)
 
-    def word_of(word: str) -> str:
-        first = PLACEHOLDER.match(word)
-        if first is not None and not arguments[first[1]].allow_dash and values[first[1]].startswith("-"):
-            raise ToolError(f"the argument {first[1]} begins with '-', and would be an option of the command")
-        return PLACEHOLDER.sub(lambda found: values[found[1]], word)
+    return tuple(_word(word, arguments, values) for word in words)
 
-    return tuple(map(word_of, words))
+
+def _word(word: str, arguments: Mapping[str, Argument], values: Mapping[str, str]) -> str:
+    whole = PLACEHOLDER.sub(lambda found: values[found[1]], word)
+    if whole.startswith("-") and not word.startswith("-"):
+        # Every placeholder before the first that has a value stands for nothing.
+        name = next(found[1] for found in PLACEHOLDER.finditer(word) if values[found[1]])
+        if not arguments[name].allow_dash:
+            raise ToolError(f"the argument {name} begins with '-', and would be an option of the command")
+    return whole

@@ -4,35 +4,42 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from itertools import pairwise
+from pathlib import Path, PurePath
+from typing import Any, Final
 
 from streamres.builds.arguments import PLACEHOLDER, TYPES, Argument
 from streamres.errors import StreamresError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_KEYS: Final[Mapping[str, type | tuple[type, ...]]] = {
-    "name": str,
-    "command": list,
-    "title": str,
-    "description": str,
-    "cwd": str,
-    "env": dict,
-    "timeout_s": (int, float),
-    "concurrency": int,
-    "arguments": dict,
+_SHELLS: Final = frozenset({"sh", "ash", "bash", "dash", "ksh", "zsh", "fish"})
+_SCRIPT_OPTION: Final = re.compile(r"-[a-z]*c")
+
+MAX_TIMEOUT_S: Final = 7 * 86_400
+"""The longest that a file can allow a build to run."""
+
+_Types = Mapping[str, tuple[str, tuple[type, ...]]]
+
+_KEYS: Final[_Types] = {
+    "name": ("a text", (str,)),
+    "command": ("a list of words", (list,)),
+    "title": ("a text", (str,)),
+    "description": ("a text", (str,)),
+    "cwd": ("a text", (str,)),
+    "env": ("a table", (dict,)),
+    "timeout_s": ("a number", (int, float)),
+    "concurrency": ("an integer", (int,)),
+    "arguments": ("a table", (dict,)),
 }
-_ARGUMENT_KEYS: Final[Mapping[str, type | tuple[type, ...]]] = {
-    "type": str,
-    "description": str,
-    "choices": list,
-    "pattern": str,
-    "default": (str, int, bool),
-    "allow_dash": bool,
+_ARGUMENT_KEYS: Final[_Types] = {
+    "type": ("a text", (str,)),
+    "description": ("a text", (str,)),
+    "choices": ("a list", (list,)),
+    "pattern": ("a text", (str,)),
+    "default": ("a text, an integer or a boolean", (str, int, bool)),
+    "allow_dash": ("a boolean", (bool,)),
 }
 
 
@@ -81,7 +88,7 @@ def read_config(path: Path) -> tuple[Build, ...]:
 
 
 def _build(table: Mapping[str, Any], where: str, path: Path) -> Build:
-    if isinstance(table.get("name"), str):
+    if isinstance(table.get("name"), str) and _NAME.fullmatch(table["name"]):
         where = f"{where} ({table['name']})"
     _check(table, _KEYS, where)
     for key in ("name", "command"):
@@ -89,25 +96,21 @@ def _build(table: Mapping[str, Any], where: str, path: Path) -> Build:
             raise ConfigError(f"{where}: {key} is missing")
     if not _NAME.fullmatch(table["name"]):
         raise ConfigError(f"{where}: name is 1 to 64 of A-Z, a-z, 0-9, '_', '-' and '.'")
-    words = table["command"]
-    if not words or not all(isinstance(word, str) and word for word in words):
-        raise ConfigError(f'{where}: command is a list of words, as ["make", "test"]')
-    for key in ("timeout_s", "concurrency"):
-        if key in table and (isinstance(table[key], bool) or table[key] <= 0):
-            raise ConfigError(f"{where}: {key} is above 0")
+    if "timeout_s" in table and not 0 < table["timeout_s"] <= MAX_TIMEOUT_S:  # which nan is not either
+        raise ConfigError(f"{where}: timeout_s is above 0, and at most {MAX_TIMEOUT_S}")
+    if table.get("concurrency", 1) < 1:
+        raise ConfigError(f"{where}: concurrency is at least 1")
     env = table.get("env", {})
-    if not all(isinstance(value, str) for value in env.values()):
-        raise ConfigError(f"{where}: the values of env are texts")
+    for name, value in env.items():
+        if not name or "=" in name or "\0" in name:
+            raise ConfigError(f"{where}: env.{name!r} is no name of a variable")
+        if not isinstance(value, str) or "\0" in value:
+            raise ConfigError(f"{where}: env.{name!r} is a text without NUL")
     arguments = {
-        name: _argument(name, of, f"{where}: argument {name}") for name, of in table.get("arguments", {}).items()
+        name: _argument(name, of, f"{where}: argument {name!r}") for name, of in table.get("arguments", {}).items()
     }
-    named = set(_placeholders(words))
-    if PLACEHOLDER.search(words[0]):
-        raise ConfigError(f"{where}: which program is run is not an argument")
-    if unknown := named - arguments.keys():
-        raise ConfigError(f"{where}: {{{min(unknown)}}} is in the command, and no argument")
-    if unused := arguments.keys() - named:
-        raise ConfigError(f"{where}: the argument {min(unused)!r} is not in the command")
+    words = table["command"]
+    _check_command(words, arguments, where)
     cwd = (path.parent / table.get("cwd", ".")).resolve()
     if not cwd.is_dir():
         raise ConfigError(f"{where}: cwd is no folder: {cwd}")
@@ -117,12 +120,36 @@ def _build(table: Mapping[str, Any], where: str, path: Path) -> Build:
     return Build(command=tuple(words), cwd=cwd, env=env, arguments=arguments, **rest)
 
 
+def _check_command(words: list[object], arguments: Mapping[str, Argument], where: str) -> None:
+    if not words or not all(isinstance(word, str) and word and "\0" not in word for word in words):
+        raise ConfigError(f'{where}: command is a list of words, as ["make", "test"]')
+    said = [str(word) for word in words]
+    if PLACEHOLDER.search(said[0]):
+        raise ConfigError(f"{where}: command: which program is run is not an argument")
+    named = {found[1] for word in said for found in PLACEHOLDER.finditer(word)}
+    if unknown := named - arguments.keys():
+        raise ConfigError(f"{where}: command: {{{min(unknown)}}} is no argument")
+    if unused := arguments.keys() - named:
+        raise ConfigError(f"{where}: command: the argument {min(unused)!r} is not in it")
+    if PurePath(said[0]).name in _SHELLS:
+        for option, script in pairwise(said):
+            if _SCRIPT_OPTION.fullmatch(option) and (found := PLACEHOLDER.search(script)):
+                raise ConfigError(
+                    f'{where}: command: {found[0]} in a shell\'s script would be run; write "$1" there, and'
+                    f' "sh", "{found[0]}" as the words after it'
+                )
+
+
 def _argument(name: str, table: object, where: str) -> Argument:
     if not isinstance(table, dict) or not PLACEHOLDER.fullmatch(f"{{{name}}}"):
         raise ConfigError(f"{where}: an argument is a table, its name letters, digits and '_'")
     _check(table, _ARGUMENT_KEYS, where)
     if table.get("type", "string") not in TYPES:
         raise ConfigError(f"{where}: type is one of {', '.join(TYPES)}")
+    if table.get("choices") == []:
+        raise ConfigError(f"{where}: choices is empty")
+    if "pattern" in table and table.get("type", "string") != "string":
+        raise ConfigError(f"{where}: pattern is for the type string")
     said = dict(table)
     try:
         if "pattern" in said:
@@ -136,14 +163,10 @@ def _argument(name: str, table: object, where: str) -> Argument:
     return argument
 
 
-def _placeholders(words: list[str]) -> Iterator[str]:
-    for word in words:
-        yield from (found[1] for found in PLACEHOLDER.finditer(word))
-
-
-def _check(table: Mapping[str, Any], keys: Mapping[str, type | tuple[type, ...]], where: str) -> None:
+def _check(table: Mapping[str, Any], keys: _Types, where: str) -> None:
     for key, value in table.items():
         if key not in keys:
             raise ConfigError(f"{where}: there is no key {key!r}; there is {', '.join(keys)}")
-        if not isinstance(value, keys[key]):
-            raise ConfigError(f"{where}: {key} has the wrong type")
+        what, types = keys[key]
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+            raise ConfigError(f"{where}: {key} is {what}")

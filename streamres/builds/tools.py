@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from datetime import datetime
-from secrets import token_hex
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import anyio
@@ -13,7 +10,8 @@ from pydantic import Field
 from streamres.builds.arguments import command_of
 from streamres.builds.reading import read_text
 from streamres.builds.run import Run
-from streamres.errors import CursorInvalid, ResourceNotFound, ToolError
+from streamres.builds.schema import READ, RUN, WAIT_S, described, takes
+from streamres.errors import CursorInvalid, ResourceNotFound, StreamresError, ToolError
 from streamres.tools import Context, Text, ToolResult
 
 if TYPE_CHECKING:
@@ -25,29 +23,14 @@ if TYPE_CHECKING:
 TASK_AFTER_S: Final = 1.0
 """Seconds after which a run becomes a task, for a client that takes tasks."""
 
-WAIT_S: Final = 20.0
-"""Seconds that a client without tasks waits by default: below what hosts cut a call after."""
-
-MAX_BYTES: Final = 64 * 1024
-"""What `read_output` gives at once by default."""
+MAX_BYTES: Final = 16 * 1024
+"""What `read_output` gives at once by default: some thousand tokens, which every host takes."""
 
 RUNS_KEPT: Final = 1_000
 """Runs of which the server knows how they ended; the logs of others are in the store."""
 
 _MOST_BYTES: Final = 1024 * 1024
 _SLACK_S: Final = 60.0
-
-_RESULT: Final = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string"},
-        "uri": {"type": "string", "description": "The log; read_output reads on from here."},
-        "state": {"enum": ["running", "ended", "cancelled", "timed_out", "failed"]},
-        "exit_code": {"type": ["integer", "null"]},
-        "seconds": {"type": "number"},
-    },
-    "required": ["name", "uri", "state", "exit_code", "seconds"],
-}
 
 
 class Builds:
@@ -61,47 +44,47 @@ class Builds:
     async def run(self, context: Context, given: Mapping[str, Any]) -> ToolResult:
         """Runs a build, and gives its result, or after `wait_s` that it still runs."""
         build = self._builds[given["name"]]
-        argv = command_of(build.command, build.arguments, given.get("arguments", {}))
-        running = [uri for uri, run in self._runs.items() if run.build is build and not run.over]
-        if len(running) >= build.concurrency:
-            raise ToolError(
-                f"{build.name} runs already, {len(running)} of {build.concurrency} at a time; wait for it with"
-                f" read_output, or stop it with cancel_build: {', '.join(running)}"
-            )
-        run = await self._begin(build, argv)
-        await context.link(run.log)
+        run = self._start(build, command_of(build.command, build.arguments, given.get("arguments", {})))
         try:
+            await context.link(await run.log())
             ended = await run.wait(None if context.takes_tasks else given.get("wait_s", WAIT_S))
-        except BaseException:
+        except BaseException as exc:
             await run.cancel()
+            if isinstance(exc, StreamresError):
+                raise ToolError(f"{build.name} failed: {exc}") from exc
             raise
-        return _result(run) if ended else _still_running(run)
+        if not ended:
+            return await _told(
+                run, f"{build.name} still runs, since {run.seconds:.1f} s; read on with read_output"
+            )
+        is_error = run.state != "ended" or run.exit_code != 0 or run.why is not None
+        return await _told(run, _outcome(run), is_error=is_error)
 
     async def cancel(self, uri: str) -> ToolResult:
-        """Stops a run of `run_build` with all that it started; its log ends `aborted`."""
+        """Stops what `run_build` started, and what that started; `uri` is its log, which ends `aborted`."""
         run = self._runs.get(uri)
         if run is None:
-            raise ToolError(f"this server does not run {uri!r}")
-        if not run.over:
-            await run.cancel()
-        return _result(run)
+            raise ToolError(f"{uri!r} is no build that this server has started")
+        await run.cancel()
+        return await _told(run, _outcome(run))
 
     async def read(
         self,
         uri: str,
-        since: str | None = None,
-        wait_ms: Annotated[int, Field(ge=0, description="Waits for news so long.")] = 0,
-        max_bytes: Annotated[int, Field(ge=1, le=_MOST_BYTES)] = MAX_BYTES,
+        since: Annotated[str, Field(description="A cursor; without one it reads from the beginning.")] = "",
+        wait_ms: Annotated[
+            int, Field(ge=0, description="Without news it waits for some for so long, 30000 at most.")
+        ] = 0,
+        max_bytes: Annotated[
+            int, Field(ge=1, le=_MOST_BYTES, description="The most to give at once.")
+        ] = MAX_BYTES,
     ) -> ToolResult:
-        """Reads the log of a build: its text after the cursor `since`, and the cursor to go on from.
-
-        Call it again with `since` until `state` is not `open`.
-        """
+        """Reads the log of a build; see the description of the tool."""
         if not any(uri.startswith(f"build://{name}/") for name in self._builds):
             raise ToolError(f"{uri!r} is no log of a build of this server")
         server = self._server
         try:
-            answer = await read_text(server.store, server.limits, uri, since, wait_ms, max_bytes)
+            answer = await read_text(server.store, server.limits, uri, since or None, wait_ms, max_bytes)
         except (ResourceNotFound, CursorInvalid) as exc:
             raise ToolError(str(exc)) from exc
         standing = f"[cursor {answer['cursor']}, {'more to read' if answer['more'] else answer['state']}]"
@@ -114,15 +97,19 @@ class Builds:
                 if not run.over:
                     group.start_soon(run.cancel)
 
-    async def _begin(self, build: Build, argv: Sequence[str]) -> Run:
-        uri = f"build://{build.name}/{datetime.now():%Y%m%d-%H%M%S}-{token_hex(3)}"
-        log = await self._server.create(uri, name=build.name, title=build.title, description=" ".join(argv))
-        run = self._runs[uri] = Run(build, log, self._server.limits)
+    def _start(self, build: Build, argv: Sequence[str]) -> Run:
+        """Starts a run where there is room. Nothing is waited for in between, so no two can take one place."""
+        running = [uri for uri, run in self._runs.items() if run.build is build and not run.over]
+        if len(running) >= build.concurrency:
+            raise ToolError(
+                f"{build.name} runs already, {len(running)} of {build.concurrency} at a time; wait for it with"
+                f" read_output, or stop it with cancel_build: {', '.join(running)}"
+            )
+        run = Run(build, argv, self._server)
+        self._runs[run.uri] = run
         while len(self._runs) > RUNS_KEPT and (over := next((u for u, r in self._runs.items() if r.over), None)):
             del self._runs[over]
-        held = ExitStack()
-        held.enter_context(self._server.hold(uri))
-        run.start(argv, held.close)
+        run.start()
         return run
 
 
@@ -132,67 +119,54 @@ def offer_builds(server: Server, builds: Sequence[Build]) -> Builds:
     server.tool(
         "run_build",
         title="Run a build",
-        description="Runs one of these commands and follows its output:\n" + "\n".join(map(_described, builds)),
-        input_schema={
-            "type": "object",
-            "properties": {
-                "name": {"enum": [build.name for build in builds]},
-                "arguments": {"type": "object", "description": "What the build takes, by name."},
-                "wait_s": {
-                    "type": "number",
-                    "minimum": 0,
-                    "description": f"Answers after so many seconds at the latest, by default {WAIT_S:g};"
-                    " the build goes on, and read_output reads on.",
-                },
-            },
-            "required": ["name"],
-            "additionalProperties": False,
-        },
-        output_schema=_RESULT,
+        description="Runs one of these commands and follows its output:\n" + "\n".join(map(described, builds)),
+        input_schema=takes(builds),
+        output_schema=RUN,
         streaming=True,
         task_after_s=TASK_AFTER_S,
         timeout_s=max(build.timeout_s for build in builds) + _SLACK_S,
     )(offered.run)
-    server.tool("cancel_build", title="Stop a build", output_schema=_RESULT)(offered.cancel)
-    server.tool("read_output", title="Read a build's log", annotations={"readOnlyHint": True})(offered.read)
+    server.tool("cancel_build", title="Stop a build", output_schema=RUN)(offered.cancel)
+    server.tool(
+        "read_output",
+        title="Read a build's log",
+        description="Reads the log of a build: its text after the cursor `since`, and the cursor to go on from."
+        " Call it again with that, and with wait_ms, until `state` is not `open` and there is no more.",
+        output_schema=READ,
+        annotations={"readOnlyHint": True},
+    )(offered.read)
     return offered
 
 
-def _described(build: Build) -> str:
-    says = f"- {build.name}: {build.description or ' '.join(build.command)}"
-    return "\n".join([says, *(f"    {argument.described()}" for argument in build.arguments.values())])
-
-
-def _result(run: Run) -> ToolResult:
+def _outcome(run: Run) -> str:
     name = run.build.name
+    after = f"after {run.seconds:.1f} s"
     match run.state:
+        case "ended" if run.why is not None:
+            return f"{name} has ended with exit status {run.exit_code}, but its log is cut: {run.why}"
+        case "ended" if run.killed_by is not None:
+            return f"{name} failed: killed by signal {run.killed_by}, {after}"
         case "ended" if run.exit_code == 0:
-            first = f"{name} succeeded"
+            return f"{name} succeeded, {after}"
         case "ended":
-            first = f"{name} failed: exit status {run.exit_code}"
+            return f"{name} failed: exit status {run.exit_code}, {after}"
         case "cancelled":
-            first = f"{name} was cancelled"
+            return f"{name} was cancelled, {after}"
         case _:
-            first = f"{name} failed: {run.why}"
-    return _told(run, f"{first}, after {run.seconds:.1f} s", is_error=run.exit_code != 0)
+            return f"{name} failed: {run.why}, {after}"
 
 
-def _still_running(run: Run) -> ToolResult:
-    return _told(run, f"{run.build.name} still runs, since {run.seconds:.1f} s; read on with read_output")
-
-
-def _told(run: Run, first: str, *, is_error: bool = False) -> ToolResult:
-    uri = run.log.uri
-    tail = run.tail()
-    text = f"{first}\nlog: {uri}\n" + (f"its last lines:\n{tail}" if tail else "it has written nothing\n")
-    return ToolResult(
-        content=[Text(text)],
-        structured={
-            "name": run.build.name,
-            "uri": uri,
-            "state": run.state,
-            "exit_code": run.exit_code,
-            "seconds": round(run.seconds, 3),
-        },
-        is_error=is_error,
-    )
+async def _told(run: Run, first: str, *, is_error: bool = False) -> ToolResult:
+    log, tail = await run.log(), run.tail()
+    text = f"{first}\nlog: {log.uri}\n" + (f"its last lines:\n{tail}" if tail else "it has written nothing\n")
+    structured = {
+        "name": run.build.name,
+        "uri": log.uri,
+        "state": run.state,
+        "seconds": round(run.seconds, 3),
+        "cursor": log.cursor,
+        "tail": tail,
+    }
+    if run.exit_code is not None:
+        structured["exit_code"] = run.exit_code
+    return ToolResult(content=[Text(text)], structured=structured, is_error=is_error)

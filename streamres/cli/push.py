@@ -19,7 +19,7 @@ from streamres.limits import BUFFER_BYTES, SPOOL_BYTES
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from streamres.client.push import OnFull
+    from streamres.client.room import OnFull
     from streamres.model import Kind
 
 

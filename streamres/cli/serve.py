@@ -96,9 +96,10 @@ async def _serve(host: str, port: int, store: str, limits: Limits, builds: Seque
 
 async def _serve_stdio(host: str, port: int | None, store: str, limits: Limits, builds: Sequence[Build]) -> None:
     async with AsyncExitStack() as stack:
+        # First, so that a host that sends one while the builds are stopped does not keep them from it.
+        signals = stack.enter_context(anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM))
         opened = await stack.enter_async_context(kept(store, limits))
         server = await stack.enter_async_context(_server(opened, limits, builds))
-        signals = stack.enter_context(anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM))
         if port is not None:
             allow_connections(server.limits.connections)
             url = await stack.enter_async_context(_serving(server, host, port))

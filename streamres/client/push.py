@@ -8,16 +8,17 @@ import termios
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 
 from streamres.client.backlog import MemoryBacklog
 from streamres.client.delivery import Delivery
-from streamres.client.framing import cut
+from streamres.client.room import Room
+from streamres.client.sending import APPEND_BYTES, Sending
 from streamres.client.spool import Spool
 from streamres.client.uploads import Uploads
-from streamres.errors import LimitExceeded, ResourceSealed, StreamresError
+from streamres.errors import LimitExceeded, ResourceSealed
 from streamres.limits import BUFFER_BYTES, SPOOL_BYTES
 from streamres.model.json_value import encode_given
 
@@ -28,24 +29,8 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from streamres.client.backoff import FaultHook
+    from streamres.client.room import OnFull
     from streamres.model import Kind, Seal, State
-
-OnFull = Literal["block", "drop-oldest", "fail"]
-"""What is done where no more can be held: wait for room, leave out the oldest that was not sent, or end."""
-
-ON_FULL: Final[tuple[OnFull, ...]] = get_args(OnFull)
-
-_APPEND_BYTES: Final = 1024 * 1024
-"""What was given meanwhile goes in one append, up to so much."""
-
-_DROP_PARTS: Final = 16
-"""A part of the limit is dropped at once, so that the log does not say it again and again."""
-
-_LINE_BYTES: Final = 4096
-"""How far the end of a line is looked for, to drop whole ones."""
-
-_KEEP_S: Final = 0.1
-"""Seconds in which what a spool was given goes onto the disk together."""
 
 
 class Producer:
@@ -88,27 +73,18 @@ class Producer:
             else Spool(Path(spool), uri, kind=kind, producer=producer, limit=spool_bytes)
         )
         self._delivery = Delivery(self._uploads, self._backlog, uri, kind=kind, on_fault=on_fault)
-        self._on_full = on_full
-        self._piece_bytes = max(1, min(_APPEND_BYTES, self._backlog.limit // 4))
-        self._seal: Seal | None = self._backlog.seal
-        self._takes_over = producer is not None and not self._backlog.resumed
-        self._finished = False
-        self._idle = False  # nothing can be sent before more is given
-        self._failure: StreamresError | None = None
-        self._news = anyio.Event()
-        self._unsaid_dropped = 0
+        takes_over = producer is not None and not self._backlog.resumed
+        self._sending = Sending(self._backlog, self._delivery, kind=kind, takes_over=takes_over)
+        self._room = Room(self._backlog, self._sending, kind=kind, on_full=on_full)
+        self._piece_bytes = max(1, min(APPEND_BYTES, self._backlog.limit // 4))
         self._group: TaskGroup | None = None
-        self.dropped_bytes = 0
-        """Bytes that were left out for want of room, with `on_full="drop-oldest"`."""
-        self.blocked_s = 0.0
-        """Seconds for which this producer's user had to wait for room."""
 
     async def __aenter__(self) -> Self:
         self._group = group = anyio.create_task_group()
         await group.__aenter__()
-        group.start_soon(self._send)
+        group.start_soon(self._sending.run)
         if isinstance(self._backlog, Spool):
-            group.start_soon(self._keep)
+            group.start_soon(self._sending.keep)
         return self
 
     async def __aexit__(
@@ -119,7 +95,7 @@ class Producer:
         try:
             await self._group.__aexit__(None, None, None)
         finally:
-            self._backlog.close(finished=self._finished)
+            self._backlog.close(finished=self._sending.finished)
             with anyio.CancelScope(shield=True):
                 await self._uploads.close()
 
@@ -136,7 +112,7 @@ class Producer:
     @property
     def state(self) -> State:
         """`open` until this producer was told to seal, in a process before this one too."""
-        return self._seal or "open"
+        return self._sending.seal or "open"
 
     @property
     def waiting_bytes(self) -> int:
@@ -152,6 +128,16 @@ class Producer:
     def replaced_bytes(self) -> int:
         """Bytes that were not UTF-8 and stand as U+FFFD (SR-2.1)."""
         return self._delivery.replaced_bytes
+
+    @property
+    def dropped_bytes(self) -> int:
+        """Bytes that were left out for want of room, with `on_full="drop-oldest"`."""
+        return self._room.dropped_bytes
+
+    @property
+    def blocked_s(self) -> float:
+        """Seconds for which this producer's user had to wait for room."""
+        return self._room.blocked_s
 
     async def append(self, data: bytes) -> None:
         """Adds bytes, and tries until they are there. Of a text, a code point cut at the end waits for the rest.
@@ -197,11 +183,10 @@ class Producer:
             await anyio.wait_readable(fd)
         size = min(_available(fd, self._piece_bytes), self._piece_bytes)
         if size:
-            await self._have_room(size)
+            await self._room.have(size)
         taken = self._backlog.take_from(fd, size or self._piece_bytes)
         if taken:
-            self._idle = False
-            self._tell()
+            self._sending.go_on()
         return taken
 
     async def go_on_in(self, fd: int) -> None:
@@ -211,11 +196,7 @@ class Producer:
 
     async def flush(self) -> None:
         """Returns when all that can be sent was acknowledged; raises as `append`."""
-        while self._failure is not None or not self._finished:
-            self._raise_failure()
-            if self._idle:
-                return
-            await self._news.wait()
+        await self._sending.until_sent()
 
     async def seal(self, state: Seal = "complete") -> None:
         """Says that nothing follows, and returns when that is acknowledged; raises as `append`.
@@ -225,144 +206,17 @@ class Producer:
         Raises:
             DigestMismatch: the server has other content; nothing was sealed.
         """
-        if self._seal is None:
-            self._seal = state
-            self._idle = False
-            self._tell()
+        if self._sending.seal is None:
+            self._sending.end(state)
         await self.flush()
 
     async def _add(self, data: bytes) -> None:
-        if self._seal is not None:
-            raise ResourceSealed(self.uri, self._seal)
+        if (seal := self._sending.seal) is not None:
+            raise ResourceSealed(self.uri, seal)
         if data:
-            await self._have_room(len(data))
+            await self._room.have(len(data))
             self._backlog.add(data)
-            self._idle = False
-            self._tell()
-
-    async def _have_room(self, size: int) -> None:
-        """Waits or makes room for so many bytes; more than the limit has room where nothing else is held."""
-        backlog = self._backlog
-        began = anyio.current_time()
-        while True:
-            self._raise_failure()
-            excess = backlog.waiting + size - backlog.limit
-            if excess <= 0 or backlog.waiting == 0:
-                break
-            if self._on_full == "fail":
-                raise LimitExceeded(
-                    backlog.limit_name, backlog.limit, "the server is behind; allow more, or block"
-                )
-            if self._on_full == "drop-oldest" and backlog.end > backlog.numbered_to:
-                self._drop(excess)
-                continue
-            if self._idle:
-                raise LimitExceeded(backlog.limit_name, backlog.limit, "write shorter patches, one a line")
-            try:
-                await self._news.wait()
-            finally:
-                self.blocked_s += anyio.current_time() - began
-                began = anyio.current_time()
-
-    def _drop(self, excess: int) -> None:
-        """Leaves out the oldest that has no number yet: of a text whole lines, where they are not too long."""
-        backlog = self._backlog
-        size = max(excess, backlog.limit // _DROP_PARTS)
-        if self.kind == "text":
-            raw = backlog.unnumbered(size + _LINE_BYTES)
-            size = raw.find(b"\n", size - 1) + 1 or size
-            while size < len(raw) and raw[size] & 0xC0 == 0x80:
-                size += 1
-        size = min(size, backlog.end - backlog.numbered_to)
-        backlog.skip(size)
-        self.dropped_bytes += size
-        self._unsaid_dropped += size
-
-    async def _send(self) -> None:
-        """Sends what there is, until the seal; a failure waits for whoever calls next."""
-        # Who takes over does so with its first append: until then the older one goes on.
-        while self._takes_over and self._backlog.end == 0 and self._seal is None:
-            self._idle = True
-            self._tell()
-            await self._news.wait()
-        while not self._finished:
-            try:
-                if not self._delivery.begun:
-                    await self._delivery.begin()
-                await self._send_all()
-            except StreamresError as exc:
-                self._failure = exc
-                if self._backlog.pending is not None:
-                    self._backlog.take_back()
-                self._tell()
-                while self._failure is not None:
-                    await self._news.wait()
-
-    async def _send_all(self) -> None:
-        backlog = self._backlog
-        while True:
-            if (append := backlog.pending) is not None:
-                await self._delivery.send(append)
-                self._finished = append.seal is not None and backlog.pending is None
-            elif backlog.seal is not None:
-                self._finished = True  # in a process before this one
-            elif not await self._number():
-                self._idle = True
-            self._tell()
-            if self._finished:
-                return
-            while self._idle:
-                await self._news.wait()
-
-    async def _number(self) -> bool:
-        """Makes the next append of what is there; says whether there was anything."""
-        backlog = self._backlog
-        left = backlog.end - backlog.numbered_to
-        piece = cut(self.kind, backlog.unnumbered(_APPEND_BYTES))
-        if not piece.taken and left > _APPEND_BYTES:
-            piece = cut(self.kind, backlog.unnumbered(left))
-        if not piece.taken and self._seal is not None and self.kind == "json":
-            piece = cut(self.kind, backlog.unnumbered(left), final=True)
-        if piece.taken and not piece.data:
-            backlog.skip(piece.taken)
-            return True
-        if piece.taken:
-            await backlog.number(backlog.numbered_to + piece.taken, **self._notice())
-            return True
-        if self._seal is not None:
-            await backlog.number(backlog.end, seal=self._seal, **self._notice())
-            return True
-        return False
-
-    def _notice(self) -> dict[str, Any]:
-        """What the next append says of that which was left out before it."""
-        dropped, self._unsaid_dropped = self._unsaid_dropped, 0
-        if not dropped or self.kind != "text":
-            return {"dropped": dropped}
-        line_end = "" if self._delivery.at_line_start else "\n"
-        return {"dropped": dropped, "notice": f"{line_end}[streamres: {dropped} bytes were dropped here]\n"}
-
-    async def _keep(self) -> None:
-        while True:
-            try:
-                await self._backlog.keep()
-            except StreamresError as exc:
-                self._failure = exc
-                self._tell()
-                return
-            await anyio.sleep(_KEEP_S)
-            await self._news.wait()
-
-    def _tell(self) -> None:
-        news, self._news = self._news, anyio.Event()
-        news.set()
-
-    def _raise_failure(self) -> None:
-        if (failure := self._failure) is not None:
-            if isinstance(self._backlog, MemoryBacklog):
-                self._failure = None  # what was refused is forgotten, and what follows may be taken
-                self._tell()
-            raise failure
+            self._sending.go_on()
 
 
 def _available(fd: int, unknown: int) -> int:

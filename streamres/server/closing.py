@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import anyio
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
+    from streamres.server.dispatch import Dispatcher
     from streamres.store import Watch
+
+_QUIET_S: Final = 0.25
+"""A reader that asks for nothing for so long has what it wants: pages of one catch-up follow at once."""
 
 
 class Closing:
@@ -33,3 +39,13 @@ class Closing:
         self.begun = True
         for watch in self._watches:
             watch.wake()
+
+
+async def until_quiet(dispatchers: Collection[Dispatcher]) -> None:
+    """Returns when nobody asks for anything any more, and every subscriber has been sent all there is."""
+    before = 0
+    while (now := sum(dispatcher.requests for dispatcher in dispatchers)) != before or any(
+        dispatcher.subscriptions.behind for dispatcher in dispatchers
+    ):
+        before = now
+        await anyio.sleep(_QUIET_S)

@@ -50,9 +50,9 @@ class Ended:
 
 
 class Channel:
-    """One way out of the command: where we read it, and the file descriptor that it is mirrored to."""
+    """One way out of the command: where we read it, and the file descriptor that it is mirrored to, if it is."""
 
-    def __init__(self, source: int, mirror: int) -> None:
+    def __init__(self, source: int, mirror: int | None = None) -> None:
         self.source = source
         self.mirror = mirror
         self._owed: int | None = None  # bytes still to be taken, once no more is expected
@@ -71,10 +71,13 @@ class Channel:
                         return
                     with anyio.CancelScope() as self._waiting:
                         await anyio.wait_readable(self.source)
-                elif not data or not await take(data):
+                    continue
+                if self._owed is not None:
+                    self._owed -= len(
+                        data
+                    )  # before it is taken: meanwhile it can be said that no more is expected
+                if not data or not await take(data):
                     return
-                elif self._owed is not None:
-                    self._owed -= len(data)
         finally:
             self.close()
 
@@ -182,7 +185,7 @@ def start(argv: Sequence[str], *, pty: bool | None, signal_mask: Iterable[int]) 
                     channels.append(Channel(source, fd))
                 theirs[fd] = terminal
             else:
-                source, theirs[fd] = _open_pipe()
+                source, theirs[fd] = open_pipe()
                 channels.append(Channel(source, fd))
         pid = os.posix_spawnp(
             argv[0],
@@ -206,8 +209,9 @@ def start(argv: Sequence[str], *, pty: bool | None, signal_mask: Iterable[int]) 
 def resize(command: Command) -> None:
     """Gives the command's pseudo-terminal the size of the terminal that it is mirrored to."""
     for channel in command.channels:
-        if channel.source >= 0 and os.isatty(channel.source) and os.isatty(channel.mirror):
-            _copy_size(channel.mirror, channel.source)
+        source, mirror = channel.source, channel.mirror
+        if source >= 0 and mirror is not None and os.isatty(source) and os.isatty(mirror):
+            _copy_size(mirror, source)
 
 
 def _open_terminal(*, size_of: int) -> tuple[int, int]:
@@ -221,7 +225,8 @@ def _open_terminal(*, size_of: int) -> tuple[int, int]:
     return source, terminal
 
 
-def _open_pipe() -> tuple[int, int]:
+def open_pipe() -> tuple[int, int]:
+    """Gives a pipe that a channel can read, and where a command writes; both are the caller's to close."""
     source, sink = os.pipe()
     with suppress(OSError, AttributeError):  # Linux only, and bounded by its configuration
         fcntl.fcntl(source, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)

@@ -47,7 +47,7 @@ class Recording:
 
     async def _take(self, channel: Channel, data: bytes) -> bool:
         await self._append(data if self._kind == "blob" else self._decoders[channel].decode(data))
-        if channel in self._broken:
+        if channel.mirror is None or channel in self._broken:
             return True
         try:
             await anyio.to_thread.run_sync(_write_all, channel.mirror, data)

@@ -30,6 +30,18 @@ default = 4
 """
 
 
+BUILD = "[[build]]\nname = 'a'\ncommand = ['a']\n"
+FLAGS = """
+[[build]]
+name = "flags"
+command = ["run", "{one}{two}", "x{one}", "--{one}", "{three}"]
+[build.arguments.one]
+[build.arguments.two]
+[build.arguments.three]
+allow_dash = true
+"""
+
+
 def written(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "builds.toml"
     path.write_text(text)
@@ -92,16 +104,34 @@ def test_a_value_that_is_not_allowed_is_refused(tmp_path: Path, given: dict[str,
         ("[[build]]\ncommand = ['a']", "build 1: name is missing"),
         ("[[build]]\nname = 'a'", "build 1 (a): command is missing"),
         ("[[build]]\nname = 'a b'\ncommand = ['a']", "name is 1 to 64"),
-        ("[[build]]\nname = 'a'\ncommand = 'make'", "command has the wrong type"),
+        ("[[build]]\nname = 'a'\ncommand = 'make'", "command is a list of words"),
         ("[[build]]\nname = 'a'\ncommand = []", "command is a list of words"),
         ("[[build]]\nname = 'a'\ncommand = ['{x}']", "which program is run is not an argument"),
-        ("[[build]]\nname = 'a'\ncommand = ['a', '{x}']", "{x} is in the command, and no argument"),
-        ("[[build]]\nname = 'a'\ncommand = ['a']\n[build.arguments.x]", "'x' is not in the command"),
+        ("[[build]]\nname = 'a'\ncommand = ['a', '{x}']", "command: {x} is no argument"),
+        ("[[build]]\nname = 'a'\ncommand = ['a']\n[build.arguments.x]", "command: the argument 'x' is not in it"),
         ("[[build]]\nname = 'a'\ncommand = ['a']\ntimeout_s = 0", "timeout_s is above 0"),
         ("[[build]]\nname = 'a'\ncommand = ['a']\ncwd = 'nowhere'", "cwd is no folder"),
         ("[[build]]\nname = 'a'\ncommand = ['a']\nshell = true", "there is no key 'shell'"),
-        ("[[build]]\nname = 'a'\ncommand = ['a']\n[build.env]\nA = 1", "the values of env are texts"),
+        ("[[build]]\nname = 'a'\ncommand = ['a']\n[build.env]\nA = 1", "env.'A' is a text"),
         ("[[build]]\nname = 'a'\ncommand = ['a']\n[[build]]\nname = 'a'\ncommand = ['b']", "two builds 'a'"),
+        (BUILD + "timeout_s = nan", "timeout_s is above 0"),
+        (BUILD + "timeout_s = inf", "at most 604800"),
+        (BUILD + "concurrency = true", "concurrency is an integer"),
+        (BUILD + "concurrency = 0", "concurrency is at least 1"),
+        (BUILD + "[build.env]\n'A=B' = ''", "env.'A=B' is no name of a variable"),
+        (BUILD + '[build.env]\nA = "\\u0000"', "env.'A' is a text without NUL"),
+        ("[[build]]\nname = 'a'\ncommand = [\"a\\u0000\"]", "command is a list of words"),
+        ('[[build]]\nname = "a\\nb"\ncommand = ["a"]', "build 1: name is 1 to 64"),
+        (
+            "[[build]]\nname = 'a'\ncommand = ['bash', '-ec', 'ls {x}']\n[build.arguments.x]",
+            "{x} in a shell's script",
+        ),
+        (BUILD + '[build.arguments."x\\ny"]', "argument 'x\\ny': an argument is a table"),
+        (TEST.replace('["unit", "all"]', "[]"), "choices is empty"),
+        (
+            TEST.replace('type = "integer"', 'type = "integer"\npattern = "[0-9]"'),
+            "pattern is for the type string",
+        ),
         (TEST.replace("[a-z/-]+", "["), "pattern is no regular expression"),
         (TEST.replace('default = "all"', 'default = "none"'), "'none' is none of"),
         (TEST.replace('type = "boolean"', 'type = "flag"'), "type is one of"),
@@ -113,8 +143,29 @@ def test_what_is_wrong_in_the_file_is_said_with_its_place(tmp_path: Path, text: 
     with pytest.raises(ConfigError) as refused:
         read_config(path)
 
-    assert str(path) in str(refused.value)
+    assert str(refused.value).startswith(f"{path}: ")
+    assert "\n" not in str(refused.value)
     assert why in str(refused.value)
+
+
+def test_a_value_becomes_an_option_only_where_the_file_says_so(tmp_path: Path) -> None:
+    (build,) = read_config(written(tmp_path, FLAGS))
+
+    def command(one: str, two: str, three: str = "") -> tuple[str, ...]:
+        return command_of(build.command, build.arguments, {"one": one, "two": two, "three": three})
+
+    assert command("a", "-b", "-c") == ("run", "a-b", "xa", "--a", "-c")
+    assert command("; rm -rf $(id) `id`", "|&>") == (
+        "run",
+        "; rm -rf $(id) `id`|&>",
+        "x; rm -rf $(id) `id`",
+        "--; rm -rf $(id) `id`",
+        "",
+    )
+    assert command("{two}", "b")[1] == "{two}b", "what stands in a value is not looked at again"
+    for one, two, named in (("-a", "b", "one"), ("", "-b", "two")):
+        with pytest.raises(ToolError, match=f"argument {named} begins with '-'"):
+            command(one, two)
 
 
 def test_serve_says_it_in_one_line_and_ends(tmp_path: Path) -> None:

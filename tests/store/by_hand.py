@@ -120,7 +120,7 @@ class ByHand:
                 assert self.other is not None
                 await which[0](self.other, uri)
             case "l", SqliteStore():
-                store._find_news()
+                store._lookout.find_news()
             case "c", MemoryStore():
                 for write in which:
                     await write(store, uri)

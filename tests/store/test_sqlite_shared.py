@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import socket
+import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -14,7 +17,7 @@ from requirement import requirement
 
 from streamres import Client, Producer
 from streamres.errors import ProducerGap, ResourceNotFound
-from streamres.store.sqlite import SqliteStore, verify
+from streamres.store.sqlite import SqliteStore, schema, verify
 
 from .crash.test_kill import running
 from .scene import OTHER, URI, content, described, head_of, number, text_of, uris
@@ -45,6 +48,28 @@ async def test_programs_that_open_a_new_file_at_once_append_each_line_once_and_i
     assert list(verify(path)) == []
 
 
+async def test_a_file_that_another_program_makes_while_it_is_looked_at_is_no_stranger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other begins between two looks; it gets as far as it is let."""
+    path = tmp_path / "store.db"
+    other = threading.Thread(target=lambda: schema.open_file(path, writes=True).close())
+
+    class Overtaken(sqlite3.Connection):
+        def execute(self, sql: str, rest: tuple[object, ...] = ()) -> sqlite3.Cursor:
+            if sql == "SELECT count(*) FROM sqlite_schema" and other.ident is None:
+                other.start()
+                other.join(timeout=0.2)
+            return super().execute(sql, rest)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Overtaken))
+    async with SqliteStore.open(path) as store:
+        await store.create(described(URI), b"ours")
+        assert await content(store) == b"ours"
+    other.join()
+    assert list(verify(path)) == []
+
+
 @requirement("S3")
 async def test_a_watch_is_woken_by_another_program_and_by_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
@@ -68,7 +93,7 @@ async def test_a_watch_is_woken_by_another_program_and_by_nothing_else(tmp_path:
 
             await store.append(URI, b"b")
             watch.take()
-            store._find_news()
+            store._lookout.find_news()
             assert not watch.marked, "told twice of what it wrote itself"
 
 
@@ -146,13 +171,13 @@ async def test_a_mark_never_goes_back_whoever_tells_first(tmp_path: Path) -> Non
     """The batch is on the disk before the loop hears of it: what looks at the file may know of later ones."""
     async with SqliteStore.open(tmp_path / "store.db") as store:
         await store.create(described(URI))
-        told = store._told
+        told = store._lookout.told
         late: list[tuple[object, ...]] = []
         store._writer._told = lambda *news: late.append(news)
         with store.watch([URI]) as watch:
             await store.append(URI, b"a")
             head = await store.replace(URI, b"b")
-            store._find_news()
+            store._lookout.find_news()
             assert watch.take() == {URI: head}
             for news in late:
                 told(*news)  # type: ignore[arg-type]
@@ -160,7 +185,7 @@ async def test_a_mark_never_goes_back_whoever_tells_first(tmp_path: Path) -> Non
         late.clear()
         with store.watch([], list_changed=True) as watch:
             await store.create(described(OTHER))
-            store._find_news()
+            store._lookout.find_news()
             assert watch.take_list_changed()
             for news in late:
                 told(*news)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import contextmanager
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final
 
 from streamres.errors import StoreError
@@ -22,6 +23,9 @@ APPLICATION_ID: Final = 0x73747273
 
 BUSY_S: Final = 5.0
 """How long a write waits for another program that is writing."""
+
+_AGAIN_S: Final = 0.005
+"""Seconds after which what SQLite does not wait for is tried again."""
 
 MIGRATIONS: Final = (
     """
@@ -105,13 +109,14 @@ def open_file(path: Path, *, writes: bool) -> sqlite3.Connection:
             _demand_writable(path)
         db = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
         try:
-            version = _version(db, path)  # before anything is written: what is of somebody else stays as it is
+            with as_it_is(db):  # another program may be making it at this moment
+                version = _version(db, path)  # before anything is written: what is of somebody else stays as it is
             if not writes:
                 db.execute("PRAGMA query_only = ON")
                 return db
             # Space that is free goes back to the disk in steps (`shrink`); it can be said of a new file only.
             db.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            db.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(db)
             db.execute("PRAGMA synchronous = FULL")
             if version < len(MIGRATIONS):
                 _migrate(db, path)
@@ -182,6 +187,20 @@ def demand_version(db: sqlite3.Connection) -> None:
         raise StoreError(f"a newer streamres has taken over the file (version {version}); restart with that one")
 
 
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Sets the journal; for another program that sets it in the same moment SQLite does not wait by itself."""
+    until = monotonic() + BUSY_S
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as exc:
+            if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() >= until:
+                raise
+            sleep(_AGAIN_S)
+        else:
+            return
+
+
 def _migrate(db: sqlite3.Connection, path: Path) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
@@ -195,3 +214,14 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
+
+
+@contextmanager
+def as_it_is(db: sqlite3.Connection) -> Iterator[None]:
+    """Sees one state of the file in all that is asked."""
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if db.in_transaction:
+            db.execute("COMMIT")

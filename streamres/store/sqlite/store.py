@@ -7,7 +7,7 @@ tens of microseconds from the operating system's cache, less than to hand it to 
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -21,19 +21,20 @@ from streamres.store.sqlite.books import DISCARDED_S
 from streamres.store.sqlite.causes import StoredCauses
 from streamres.store.sqlite.collect import collect
 from streamres.store.sqlite.documents import Documents
+from streamres.store.sqlite.lookout import Lookout
 from streamres.store.sqlite.pieces import Pieces, StoredOperations, StoredRevisions, stored_content
 from streamres.store.sqlite.rows import COLUMNS, find, row_of
-from streamres.store.sqlite.schema import explained, open_file
+from streamres.store.sqlite.schema import as_it_is, explained, open_file
 from streamres.store.sqlite.writer import Writer
 from streamres.store.watches import Watches
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterable
     from contextlib import AbstractContextManager
 
     from streamres.model import AppendNumber, Description, Entry, Head, Position, Reading, Seal
     from streamres.store.base import Watch
-    from streamres.store.sqlite.books import Books, News
+    from streamres.store.sqlite.books import Books
     from streamres.store.sqlite.rows import Row
 
 ResultT = TypeVar("ResultT")
@@ -52,14 +53,13 @@ class SqliteStore:
         self.path = path = path.expanduser().absolute()
         self._limits = limits
         self._watches = Watches()
-        self._writer = Writer(path, limits, clock, self._told)
+        self._writer = Writer(path, limits, clock, lambda news: self._lookout.told(news))
         self._clock = clock
         self._documents = Documents()
         try:
             self._db = open_file(path, writes=False)
             with explained(path):
-                self._seen, self._list_seen = self._counted()
-                self._version = self._data_version()
+                self._lookout = Lookout(self._db, path, self._watches)
         except BaseException:
             self._writer.abandon()
             raise
@@ -147,7 +147,7 @@ class SqliteStore:
         tail_bytes: int | None = None,
         append_op: bool = True,
     ) -> Reading:
-        with explained(self.path), self._as_it_is():
+        with explained(self.path), as_it_is(self._db):
             log = self._log(find(self._db, uri))
             return log.read(since, max_bytes=max_bytes, tail_bytes=tail_bytes, append_op=append_op)
 
@@ -186,37 +186,12 @@ class SqliteStore:
             limits=self._limits,
         )
 
-    @contextmanager
-    def _as_it_is(self) -> Iterator[None]:
-        """Sees one state of the file in all that is asked."""
-        self._db.execute("BEGIN")
-        try:
-            yield
-        finally:
-            if self._db.in_transaction:
-                self._db.execute("COMMIT")
-
     async def _write(self, act: Callable[[Books], ResultT], size: int) -> ResultT:
         return await self._writer.write(act, size)
 
     def _check_size(self, data: bytes) -> None:
         if len(data) > self._limits.append_bytes:
             raise LimitExceeded("append_bytes", self._limits.append_bytes, "make several appends of it")
-
-    def _told(self, news: News) -> None:
-        """Hears from the writer, in the loop, what a batch changed.
-
-        What `_look` found before is not marked again: it may have found later heads, and marks do not go back.
-        """
-        if news.change > self._seen:
-            if news.change == self._seen + 1:
-                self._seen = news.change
-            for uri, head in news.heads.items():
-                self._watches.mark(uri, head)
-        if news.list_change > self._list_seen:
-            if news.list_change == self._list_seen + 1:
-                self._list_seen = news.list_change
-            self._watches.mark_list()
 
     async def _look(self) -> None:
         """Finds what other programs wrote, for as long as the store is open, whatever goes wrong meanwhile."""
@@ -228,7 +203,7 @@ class SqliteStore:
                 if since_swept >= SWEEP_S:
                     since_swept = 0.0
                     await self._sweep()
-                self._find_news()
+                self._lookout.find_news()
 
     async def _sweep(self) -> None:
         """Removes content that was replaced a while ago, if there is any."""
@@ -236,28 +211,3 @@ class SqliteStore:
             oldest = self._db.execute("SELECT min(at) FROM discarded").fetchone()[0]
         if oldest is not None and oldest < self._clock() - DISCARDED_S:
             await self._write(lambda books: books.sweep(), 0)
-
-    def _find_news(self) -> None:
-        with explained(self.path), self._as_it_is():
-            if (version := self._data_version()) == self._version:
-                return
-            _, list_change = self._counted()
-            rows = self._db.execute(
-                f"SELECT {COLUMNS} FROM resource WHERE change > ? ORDER BY change", (self._seen,)
-            ).fetchall()
-        self._version = version
-        for values in rows:
-            row = row_of(values)
-            self._seen = row.change
-            self._watches.mark(row.description.uri, row.head)
-        if list_change > self._list_seen:
-            self._list_seen = list_change
-            self._watches.mark_list()
-
-    def _data_version(self) -> int:
-        return int(self._db.execute("PRAGMA data_version").fetchone()[0])
-
-    def _counted(self) -> tuple[int, int]:
-        """The numbers of the newest change of a resource and of the list."""
-        counted = dict(self._db.execute("SELECT name, value FROM counter").fetchall())
-        return counted["change"], counted["list"]

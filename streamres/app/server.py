@@ -1,4 +1,4 @@
-"""The server that people use: a store, the methods over it, and the transport, put together."""
+"""`Server`: what it offers, and how it is served over HTTP, over standard streams, or in another app."""
 
 from __future__ import annotations
 
@@ -9,31 +9,25 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
-from starlette.routing import Route, Router
 
+from streamres.app.http import MCP_PATH, Paths, http_app
 from streamres.limits import Limits
-from streamres.observe import (
-    HEALTH_PATH,
-    METRICS_PATH,
-    Health,
-    Metrics,
-    Numbers,
-    ObservedStore,
-    spans,
-)
+from streamres.observe import Numbers, ObservedStore, spans
 from streamres.server import Dispatcher
+from streamres.server.closing import until_quiet
 from streamres.sources.lease import lease
 from streamres.sources.resource import Resource, create
-from streamres.sources.upload import Upload
 from streamres.store import MemoryStore
 from streamres.store.sqlite import SqliteStore
 from streamres.tools import Toolbox, tool_of
-from streamres.transport import Guard, HttpEndpoint, StdioPeer, bind, claim_standard_streams, origin_of, serving
+from streamres.transport import Guard, StdioPeer, bind, claim_standard_streams, origin_of, serving
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import AsyncIterator, Callable, Collection, Mapping
     from contextlib import AbstractContextManager
+
+    from starlette.routing import Router
 
     from streamres.model import Audience, Kind
     from streamres.model.json_value import JsonValue
@@ -42,12 +36,7 @@ if TYPE_CHECKING:
 
 FunctionT = TypeVar("FunctionT", bound="Callable[..., Any]")
 
-MCP_PATH = "/mcp"
-UPLOAD_PATH = "/upload"
-
 _DRAIN_S: Final = 10.0
-_QUIET_S: Final = 0.25
-"""A reader that asks for nothing for so long has what it wants: pages of one catch-up follow at once."""
 
 
 class Server:
@@ -200,7 +189,7 @@ class Server:
         Prometheus. `allowed_hosts` are the names, beside localhost and addresses, by which clients call this
         server.
         """
-        return self._app(self._dispatcher(), allowed_hosts, upload=upload, health=health, metrics=metrics)
+        return self._app(self._dispatcher(), allowed_hosts, Paths(upload=upload, health=health, metrics=metrics))
 
     def _dispatcher(self) -> Dispatcher:
         dispatcher = Dispatcher(
@@ -214,29 +203,9 @@ class Server:
         self._dispatchers.add(dispatcher)
         return dispatcher
 
-    def _app(
-        self,
-        dispatcher: Dispatcher,
-        allowed_hosts: Collection[str],
-        *,
-        upload: bool,
-        health: bool,
-        metrics: bool,
-    ) -> Router:
-        guard = Guard(allowed_hosts)
-        endpoint = HttpEndpoint(dispatcher, self.limits, guard)
-        numbers = Numbers(self._observed, self._version, self._dispatchers, [endpoint], calls=self._toolbox.calls)
-        routes = [Route(MCP_PATH, endpoint)]
-        if upload:
-            uploads = Upload(self._observed, self.limits, guard)
-            numbers.uploads.append(uploads.in_flight)
-            routes.append(Route(UPLOAD_PATH, uploads, methods=["GET", "POST", "PUT"]))
-        if health:
-            routes.append(Route(HEALTH_PATH, Health(self.store, self._version, guard), methods=["GET"]))
-        if metrics:
-            routes.append(Route(METRICS_PATH, Metrics(numbers, guard), methods=["GET"]))
-        # A bare router: the middleware of a Starlette app costs every message of every stream two calls.
-        return Router(routes)
+    def _app(self, dispatcher: Dispatcher, allowed_hosts: Collection[str], paths: Paths) -> Router:
+        numbers = Numbers(self._observed, self._version, self._dispatchers, calls=self._toolbox.calls)
+        return http_app(dispatcher, self.store, numbers, self.limits, Guard(allowed_hosts), paths)
 
     @asynccontextmanager
     async def serve(
@@ -260,7 +229,7 @@ class Server:
         """
         sock = sock or bind(host, port)
         dispatcher = self._dispatcher()
-        app = self._app(dispatcher, allowed_hosts, upload=upload, health=health, metrics=metrics)
+        app = self._app(dispatcher, allowed_hosts, Paths(upload=upload, health=health, metrics=metrics))
         try:
             async with serving(app, sock, close=dispatcher.close, limits=self.limits):
                 yield origin_of(sock) + MCP_PATH
@@ -294,12 +263,7 @@ class Server:
         Whoever follows a resource when it is sealed gets the rest of it so. An idle subscription does not count.
         """
         with anyio.move_on_after(_DRAIN_S):
-            before = 0
-            while (now := sum(dispatcher.requests for dispatcher in self._dispatchers)) != before or any(
-                dispatcher.subscriptions.behind for dispatcher in self._dispatchers
-            ):
-                before = now
-                await anyio.sleep(_QUIET_S)
+            await until_quiet(self._dispatchers)
 
     def close(self) -> None:
         """Ends every subscription with its result and every wait with its answer.
